@@ -1,0 +1,143 @@
+/**
+ * @file Python peers: virtual environments under `.peers/`, made on demand, and scripts run in them.
+ *
+ * Two environments, because their packages want different versions of the same things. The lists are pinned. A
+ * finished environment carries a stamp with its list; an interrupted or changed one is made anew. A script gets
+ * its input as JSON in its last argument and prints one JSON document; what it writes to stderr is progress.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { LockstepError } from "../platform/errors.ts";
+
+export interface PeerGroup {
+  readonly name: string;
+  readonly packages: readonly string[];
+  /** Roughly what is downloaded and what it takes on disk, to be shown before it begins. */
+  readonly size: string;
+}
+
+export const PEER_GROUPS = {
+  torch: {
+    name: "torch",
+    packages: [
+      "rlox==1.2.0",
+      "numpy==2.4.6",
+      "torch==2.15.0",
+      "torchrl==0.14.1",
+      "tensordict==0.14.3",
+      "stable-baselines3==2.9.2",
+      "gymnasium==1.4.0",
+    ],
+    size: "1 GB to 4 GB on disk, depending on which build of PyTorch the system is given",
+  },
+  jax: {
+    name: "jax",
+    packages: ["jax==0.10.2", "jaxlib==0.10.2", "flax==0.12.8", "optax==0.2.8", "gymnax==0.0.9", "six==1.17.0"],
+    size: "about 0.6 GB on disk",
+  },
+} as const satisfies { readonly [name: string]: PeerGroup };
+export type PeerGroupName = keyof typeof PEER_GROUPS;
+
+export class PeerError extends LockstepError {
+  override readonly name = "PeerError";
+}
+
+export interface PeerOptions {
+  /** The folder that holds `.peers/`. */
+  readonly root: string;
+  readonly say: (line: string) => void;
+  /** The Python to make environments with; the first of the usual names when not given. */
+  readonly python?: string;
+}
+
+const PYTHON_NAMES = process.platform === "win32" ? ["python", "py"] : ["python3", "python"];
+const SECONDS_PER_PROGRESS_LINE = 15;
+
+interface Finished {
+  readonly code: number;
+  readonly stdout: string;
+  /** The last lines of stderr. */
+  readonly tail: string;
+}
+
+/** Runs a program to its end; stderr lines go to `onLine` as they come. Code -1: it could not be started. */
+function runProgram(program: string, args: readonly string[], onLine: (line: string) => void): Promise<Finished> {
+  return new Promise((resolve) => {
+    const child: ChildProcess = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+    let stdout = "";
+    let pending = "";
+    const tail: string[] = [];
+    child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
+      stdout += chunk;
+    });
+    child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+      const lines = (pending + chunk).split("\n");
+      pending = lines.pop() ?? "";
+      for (const line of lines) {
+        tail.push(line);
+        if (tail.length > 12) tail.shift();
+        onLine(line);
+      }
+    });
+    const finish = (code: number, extra: string): void =>
+      resolve({ code, stdout, tail: [...tail, pending, extra].filter((line) => line.trim() !== "").join("\n") });
+    child.on("error", (error) => finish(-1, error.message));
+    child.on("close", (code) => finish(code ?? 1, ""));
+  });
+}
+
+async function findPython(options: PeerOptions): Promise<string> {
+  for (const name of options.python === undefined ? PYTHON_NAMES : [options.python]) {
+    const { code } = await runProgram(name, ["-c", "import sys, venv; sys.exit(sys.version_info < (3, 10))"], () => {});
+    if (code === 0) return name;
+  }
+  throw new PeerError("no Python 3.10 or later with venv was found: install Python, or run without --peers");
+}
+
+const pythonIn = (folder: string): string =>
+  process.platform === "win32" ? join(folder, "Scripts", "python.exe") : join(folder, "bin", "python");
+
+async function makeEnvironment(group: PeerGroup, folder: string, options: PeerOptions): Promise<void> {
+  const python = await findPython(options);
+  options.say(`peers: making the environment "${group.name}": ${group.size}`);
+  for (const line of group.packages) options.say(`peers:   ${line}`);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(options.root, { recursive: true });
+  const venv = await runProgram(python, ["-m", "venv", folder], () => {});
+  if (venv.code !== 0) throw new PeerError(`python -m venv failed:\n${venv.tail || venv.stdout}`);
+  const begin = Date.now();
+  const clock = setInterval(() => {
+    options.say(`peers: installing "${group.name}", ${Math.round((Date.now() - begin) / 1000)} s`);
+  }, SECONDS_PER_PROGRESS_LINE * 1000);
+  const args = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", ...group.packages];
+  const pip = await runProgram(pythonIn(folder), args, () => {});
+  clearInterval(clock);
+  if (pip.code !== 0) throw new PeerError(`pip could not install "${group.name}":\n${pip.tail || pip.stdout}`);
+  writeFileSync(join(folder, "lockstep.json"), JSON.stringify(group.packages));
+}
+
+/** The Python of a group's environment, which is made first when it is missing or was made from another list. */
+export async function ensurePeers(group: PeerGroup, options: PeerOptions): Promise<string> {
+  const folder = join(options.root, ".peers", group.name);
+  const stamp = join(folder, "lockstep.json");
+  const ready = existsSync(stamp) && readFileSync(stamp, "utf8") === JSON.stringify(group.packages);
+  if (!ready) await makeEnvironment(group, folder, options);
+  return pythonIn(folder);
+}
+
+/** Runs a script with JSON in and JSON out. */
+export async function runPeer(
+  python: string,
+  script: string,
+  input: unknown,
+  say: (line: string) => void,
+): Promise<unknown> {
+  const finished = await runProgram(python, ["-u", "-c", script, JSON.stringify(input)], say);
+  if (finished.code !== 0) throw new PeerError(`the peer's script ended with code ${finished.code}:\n${finished.tail}`);
+  try {
+    return JSON.parse(finished.stdout);
+  } catch {
+    throw new PeerError(`the peer's script printed no JSON but: ${finished.stdout.slice(0, 200)}`);
+  }
+}

@@ -1,0 +1,380 @@
+/**
+ * @file The interpreter: what a Module means, executed node by node.
+ *
+ * It favours being obviously right over speed, runs every stage of the pipeline (scalar, sharded, vector), checks
+ * every subscript, and finds iterations of a parallel loop that touch each other's elements. Targets are tested
+ * against it.
+ */
+import { IrError } from "./build.ts";
+import type { Buffer, Expr, For, Func, Label, Launch, Load, Local, Module, Reduction, Stmt, Store } from "./nodes.ts";
+import { reduceIdentity, shardLength } from "./reduce.ts";
+import { binaryValue, convertValue, fmaValue, roundTo, unaryValue } from "./scalar.ts";
+import { REDUCE_PARTIALS, type StorageType } from "./types.ts";
+
+export type TypedArray = Float32Array | Float64Array | Int32Array | Uint32Array | Uint8Array;
+
+const ARRAYS: { readonly [S in StorageType]: new (length: number) => TypedArray } = {
+  f32: Float32Array,
+  f64: Float64Array,
+  i32: Int32Array,
+  u32: Uint32Array,
+  u8: Uint8Array,
+};
+export function newArray(storage: StorageType, length: number): TypedArray {
+  return new ARRAYS[storage](length);
+}
+
+/** Two iterations of one parallel loop touched the same element, and one of them wrote it. */
+export class RaceError extends Error {
+  override readonly name = "RaceError";
+}
+
+/** A value in a register: a number, or one number per lane. */
+type Value = number | readonly number[];
+
+const laneOf = (v: Value, l: number): number => (typeof v === "number" ? v : (v[l] as number));
+function lanewise(lanes: number, f: (l: number) => number): Value {
+  return lanes === 1 ? f(0) : Array.from({ length: lanes }, (_, l) => f(l));
+}
+
+/** Who touched an element in the running parallel loop: writer and reader iterations, -1 for none, -2 for several. */
+interface Shadow {
+  readonly writer: Int32Array;
+  readonly reader: Int32Array;
+}
+
+class Machine {
+  readonly memory = new Map<Buffer, TypedArray>();
+  /** The running parallel loop's iteration and what it touched; undefined outside. */
+  race: { iteration: number; shadows: Map<TypedArray, Shadow> } | undefined;
+  fault = 0;
+
+  array(b: Buffer): TypedArray {
+    let found = this.memory.get(b);
+    if (!found) {
+      if (b.space === "param") throw new IrError(`no memory given for ${b.name}`);
+      found = newArray(b.storage, (b.length ?? 0) * b.lanes);
+      if (b.data) found.set(b.data);
+      this.memory.set(b, found);
+    }
+    return found;
+  }
+
+  touch(b: Buffer, index: number, write: boolean): TypedArray {
+    const array = this.array(b);
+    // A clamped subscript of an empty buffer: targets read and write a spare element, and a fault is raised already.
+    if (array.length === 0 && index === 0 && this.fault) return newArray(b.storage, 1);
+    if (!(index >= 0 && index < array.length))
+      throw new IrError(`${b.name}[${index}] is out of range 0..${array.length - 1}`);
+    if (this.race && !this.fault && b.space !== "local" && b.space !== "table") this.#claim(b, array, index, write);
+    return array;
+  }
+
+  #claim(b: Buffer, array: TypedArray, index: number, write: boolean): void {
+    const race = this.race as NonNullable<typeof this.race>;
+    let shadow = race.shadows.get(array);
+    if (!shadow) {
+      shadow = { writer: new Int32Array(array.length).fill(-1), reader: new Int32Array(array.length).fill(-1) };
+      race.shadows.set(array, shadow);
+    }
+    const me = race.iteration;
+    const writer = shadow.writer[index] as number;
+    const reader = shadow.reader[index] as number;
+    const clash = (writer !== -1 && writer !== me) || (write && reader !== -1 && reader !== me);
+    if (clash) throw new RaceError(`iterations ${me} and ${writer === -1 ? reader : writer} share ${b.name}[${index}]`);
+    if (write) shadow.writer[index] = me;
+    else shadow.reader[index] = reader === -1 || reader === me ? me : -2;
+  }
+}
+
+/** How a list of statements ended: normally, or leaving through a label. */
+type Leaving = Label | undefined;
+
+class Frame {
+  readonly #locals = new Map<Local, Value>();
+  readonly #machine: Machine;
+  constructor(machine: Machine) {
+    this.#machine = machine;
+  }
+
+  set(l: Local, v: Value): void {
+    this.#locals.set(l, v);
+  }
+  read(l: Local): Value {
+    const v = this.#locals.get(l);
+    if (v === undefined) throw new IrError(`${l.name} is read before it is assigned`);
+    return v;
+  }
+
+  /** A frame that starts from this one's values; its own assignments stay in it. */
+  child(machine: Machine): Frame {
+    const frame = new Frame(machine);
+    for (const [l, v] of this.#locals) frame.set(l, v);
+    return frame;
+  }
+
+  value(e: Expr): Value {
+    switch (e.kind) {
+      case "const":
+        return lanewise(e.lanes, () => e.value);
+      case "get":
+        return this.read(e.local);
+      case "length":
+        return e.buffer.length ?? this.#machine.array(e.buffer).length;
+      case "unary": {
+        const x = this.value(e.x);
+        return lanewise(e.lanes, (l) => unaryValue(e.op, e.x.dtype, laneOf(x, l)));
+      }
+      case "binary": {
+        const a = this.value(e.a);
+        const b = this.value(e.b);
+        return lanewise(e.lanes, (l) => binaryValue(e.op, e.a.dtype, laneOf(a, l), laneOf(b, l)));
+      }
+      case "select": {
+        const c = this.value(e.condition);
+        const a = this.value(e.a);
+        const b = this.value(e.b);
+        return lanewise(e.lanes, (l) => (laneOf(c, l) ? laneOf(a, l) : laneOf(b, l)));
+      }
+      case "fma": {
+        const [a, b, c] = [this.value(e.a), this.value(e.b), this.value(e.c)];
+        return lanewise(e.lanes, (l) => fmaValue(laneOf(a, l), laneOf(b, l), laneOf(c, l)));
+      }
+      case "convert": {
+        const x = this.value(e.x);
+        return lanewise(e.lanes, (l) => convertValue(e.x.dtype, e.dtype, laneOf(x, l)));
+      }
+      case "load": {
+        const at = this.#places(e, e.lanes);
+        return lanewise(e.lanes, (l) => this.#machine.touch(e.buffer, at(l), false)[at(l)] as number);
+      }
+      case "splat": {
+        const x = this.value(e.x);
+        return lanewise(e.lanes, () => laneOf(x, 0));
+      }
+      case "iota":
+        return lanewise(e.lanes, (l) => l);
+      case "any": {
+        const x = this.value(e.x);
+        return Array.from({ length: e.x.lanes }, (_, l) => laneOf(x, l)).some((v) => v !== 0) ? 1 : 0;
+      }
+      default:
+        return e satisfies never;
+    }
+  }
+
+  scalar(e: Expr): number {
+    return laneOf(this.value(e), 0);
+  }
+
+  /** The element that each lane of an access reaches. */
+  #places(access: Load | Store, lanes: number): (l: number) => number {
+    const index = this.value(access.index);
+    const stride = access.stride ? this.scalar(access.stride) : 0;
+    const copies = access.buffer.lanes;
+    if (copies > 1) return (l) => laneOf(index, l) * copies + l;
+    if (access.stride && lanes > 1) return (l) => (laneOf(index, 0) + Math.imul(l, stride)) | 0;
+    return (l) => laneOf(index, l);
+  }
+
+  run(body: readonly Stmt[]): Leaving {
+    for (const s of body) {
+      const leaving = this.#step(s);
+      if (leaving) return leaving;
+    }
+    return undefined;
+  }
+
+  #step(s: Stmt): Leaving {
+    switch (s.kind) {
+      case "assign":
+        this.set(s.local, this.value(s.value));
+        return undefined;
+      case "store":
+        this.#store(s);
+        return undefined;
+      case "if":
+        return this.run(this.scalar(s.condition) ? s.then : s.else);
+      case "for":
+        return this.#for(s);
+      case "loop":
+        for (;;) {
+          const leaving = this.run(s.body);
+          if (leaving) return leaving === s.label ? undefined : leaving;
+        }
+      case "block": {
+        const leaving = this.run(s.body);
+        return leaving === s.label ? undefined : leaving;
+      }
+      case "exit":
+        return s.label;
+      case "fault": {
+        const c = this.value(s.condition);
+        if (typeof c === "number" ? c : c.some((v) => v !== 0)) this.#machine.fault ||= s.site;
+        return undefined;
+      }
+      case "call":
+        this.#call(s.func, s.buffers, s.args);
+        return undefined;
+      case "launch":
+        this.#launch(s);
+        return undefined;
+      default:
+        return s satisfies never;
+    }
+  }
+
+  #store(s: Store): void {
+    const at = this.#places(s, s.value.lanes);
+    const value = this.value(s.value);
+    const mask = s.mask && this.value(s.mask);
+    for (let l = 0; l < s.value.lanes; l++) {
+      if (mask === undefined || laneOf(mask, l)) this.#machine.touch(s.buffer, at(l), true)[at(l)] = laneOf(value, l);
+    }
+  }
+
+  *#indices(s: For): Generator<number> {
+    const begin = this.scalar(s.begin);
+    const end = this.scalar(s.end);
+    for (let i = begin; s.step > 0 ? i < end : i > end; i += s.step) yield i;
+  }
+
+  #serial(s: For): Leaving {
+    for (const i of this.#indices(s)) {
+      this.set(s.index, i);
+      const leaving = this.run(s.body);
+      if (leaving) return leaving === s.label ? undefined : leaving;
+    }
+    return undefined;
+  }
+
+  #for(s: For): Leaving {
+    switch (s.axis) {
+      case "serial":
+      case "vector":
+        return this.#serial(s);
+      case "parallel":
+        return this.#parallel(s);
+      case "partial":
+        this.#shard(s, [...this.#indices(s)], this.#machine.race === undefined).forEach((total, n) => {
+          this.set((s.reductions[n] as Reduction).local, total);
+        });
+        return undefined;
+      default:
+        return s.axis satisfies never;
+    }
+  }
+
+  /** One iteration of a parallel loop, with race detection in the outermost one. */
+  #iteration(s: For, i: number, frame: Frame, outermost: boolean): void {
+    if (outermost && this.#machine.race) this.#machine.race.iteration = i;
+    frame.set(s.index, i);
+    if (frame.run(s.body)) throw new IrError("a parallel loop was left early");
+  }
+
+  #parallel(s: For): Leaving {
+    const outermost = this.#machine.race === undefined;
+    if (outermost) this.#machine.race = { iteration: 0, shadows: new Map() };
+    if (s.reductions.length) this.#reduce(s, outermost);
+    else for (const i of this.#indices(s)) this.#iteration(s, i, this.child(this.#machine), outermost);
+    if (outermost) this.#machine.race = undefined;
+    return undefined;
+  }
+
+  #reduce(s: For, outermost: boolean): void {
+    const indices = [...this.#indices(s)];
+    const length = shardLength(indices.length);
+    for (let first = 0; first < indices.length; first += length) {
+      const totals = this.#shard(s, indices.slice(first, first + length), outermost);
+      s.reductions.forEach((r, n) => {
+        const sum = binaryValue(r.op, r.local.dtype, this.read(r.local) as number, totals[n] as number);
+        this.set(r.local, sum);
+      });
+    }
+  }
+
+  /** One shard: iteration k combines into partial k mod partials; returns each reduction's combined partials. */
+  #shard(s: For, indices: readonly number[], outermost: boolean): number[] {
+    const partials = s.reductions.map((r) =>
+      new Array<number>(REDUCE_PARTIALS[r.local.dtype]).fill(
+        roundTo(r.local.dtype, reduceIdentity(r.op, r.local.dtype)),
+      ),
+    );
+    indices.forEach((i, k) => {
+      const frame = this.child(this.#machine);
+      s.reductions.forEach((r, n) => {
+        frame.set(r.local, at(partials[n], k));
+      });
+      this.#iteration(s, i, frame, outermost);
+      s.reductions.forEach((r, n) => {
+        const list = partials[n] as number[];
+        list[k % list.length] = frame.read(r.local) as number;
+      });
+    });
+    return s.reductions.map((r, n) => combineByHalving(r, partials[n] as number[]));
+  }
+
+  #call(func: Func, buffers: readonly Buffer[], args: readonly Expr[]): void {
+    const machine = this.#machine;
+    func.buffers.forEach((b, k) => {
+      machine.memory.set(b, machine.array(buffers[k] as Buffer));
+    });
+    const frame = new Frame(machine);
+    func.params.forEach((p, k) => {
+      frame.set(p, this.value(args[k] as Expr));
+    });
+    frame.run(func.body);
+  }
+
+  /** In two pieces, to show that pieces are independent. */
+  #launch(s: Launch): void {
+    const count = this.scalar(s.count);
+    const middle = s.threaded ? count >> 1 : 0;
+    for (const [begin, end] of [
+      [0, middle],
+      [middle, count],
+    ] as const) {
+      const frame = new Frame(this.#machine);
+      s.func.params.forEach((p, k) => {
+        const arg = s.args[k];
+        frame.set(p, arg ? this.value(arg) : k === s.args.length ? begin : end);
+      });
+      if (begin < end) frame.run(s.func.body);
+    }
+  }
+}
+
+const at = (list: readonly number[] | undefined, k: number): number =>
+  (list as number[])[k % (list as number[]).length] as number;
+
+function combineByHalving(r: Reduction, partials: readonly number[]): number {
+  let list = partials;
+  while (list.length > 1) {
+    const half = list.length / 2;
+    list = list.slice(0, half).map((v, l) => binaryValue(r.op, r.local.dtype, v, list[l + half] as number));
+  }
+  return list[0] as number;
+}
+
+/** What the entry is called with: an array for each of its buffers, a number for each parameter. */
+export interface InterpretArguments {
+  readonly buffers: readonly TypedArray[];
+  readonly params: readonly number[];
+  /** Memory of `temp` and `state` buffers to use (and keep) instead of fresh zeros. */
+  readonly arena?: ReadonlyMap<Buffer, TypedArray>;
+}
+
+/** Runs a module; returns its fault number, 0 when there was none. */
+export function interpret(module: Module, args: InterpretArguments): number {
+  const machine = new Machine();
+  for (const [b, array] of args.arena ?? []) machine.memory.set(b, array);
+  module.entry.buffers.forEach((b, k) => {
+    machine.memory.set(b, args.buffers[k] as TypedArray);
+  });
+  const frame = new Frame(machine);
+  module.entry.params.forEach((p, k) => {
+    frame.set(p, args.params[k] as number);
+  });
+  frame.run(module.entry.body);
+  return machine.fault;
+}

@@ -1,0 +1,197 @@
+/**
+ * @file What the iterations of a parallel loop do to shared buffers: which elements are an iteration's own.
+ *
+ * A parallel loop promises independent iterations; this module says what follows from the subscripts alone: conflicts
+ * that are certain (an error), stores through computed subscripts (kept in order, on one thread), and buffers of which
+ * iteration i touches only elements base + i * stride (whose neighbours may be rewritten with what they held).
+ */
+import type { Buffer, Expr, For, Load, Local, Stmt, Store } from "../nodes.ts";
+import { assignedLocals, eachExpr, eachStmt, stmtExprs, structuralKey } from "../walk.ts";
+
+/** A subscript as base + i * stride, where base does not depend on the iteration: what is known of it. */
+export interface Affine {
+  /** Terms other than constants, as a key: equal keys are equal values at equal moments. */
+  readonly key: string;
+  readonly offset: number;
+  readonly stride: number;
+}
+
+/** Reads subscripts as affine functions of a loop's index, looking through locals assigned once in its body. */
+export class AffineForms {
+  readonly #loop: For;
+  readonly #inside: ReadonlySet<Local>;
+  readonly #once = new Map<Local, Expr | undefined>();
+  readonly #varying = new Map<Local, boolean>();
+  readonly #serial = new Set<Local>();
+
+  constructor(loop: For) {
+    this.#loop = loop;
+    this.#inside = assignedLocals(loop.body);
+    eachStmt(loop.body, (s) => {
+      if (s.kind === "assign") this.#once.set(s.local, this.#once.has(s.local) ? undefined : s.value);
+      if (s.kind === "for") this.#serial.add(s.index);
+    });
+  }
+
+  /** Undefined when the subscript is not of this form, or may not be. */
+  of(e: Expr): Affine | undefined {
+    switch (e.kind) {
+      case "const":
+        return { key: "", offset: e.value, stride: 0 };
+      case "get":
+        if (e.local === this.#loop.index) return { key: "", offset: 0, stride: 1 };
+        return this.#local(e.local, e);
+      case "binary":
+        return this.#binary(e);
+      default:
+        return this.#fixed(e) ? { key: structuralKey(e), offset: 0, stride: 0 } : undefined;
+    }
+  }
+
+  #local(l: Local, e: Expr): Affine | undefined {
+    const value = this.#once.get(l);
+    if (value) {
+      const form = this.of(value);
+      if (form) return form;
+    }
+    return this.#fixed(e) ? { key: structuralKey(e), offset: 0, stride: 0 } : undefined;
+  }
+
+  #binary(e: Expr & { kind: "binary" }): Affine | undefined {
+    const a = this.of(e.a);
+    const b = this.of(e.b);
+    if (!a || !b) return undefined;
+    if (a.stride === 0 && b.stride === 0 && (a.key || b.key)) {
+      const sum = e.op === "add" && !(a.key && b.key);
+      if (!sum) return { key: structuralKey(e), offset: 0, stride: 0 };
+    }
+    switch (e.op) {
+      case "add":
+        return {
+          key: [a.key, b.key].filter(Boolean).sort().join("+"),
+          offset: a.offset + b.offset,
+          stride: a.stride + b.stride,
+        };
+      case "sub":
+        return b.key ? undefined : { key: a.key, offset: a.offset - b.offset, stride: a.stride - b.stride };
+      case "mul": {
+        const [factor, other] = isNumber(b) ? [b, a] : [a, b];
+        if (!isNumber(factor) || other.key) return undefined;
+        return { key: "", offset: other.offset * factor.offset, stride: other.stride * factor.offset };
+      }
+      case "shl":
+        if (!isNumber(b) || a.key) return undefined;
+        return { key: "", offset: a.offset * 2 ** b.offset, stride: a.stride * 2 ** b.offset };
+      default:
+        return undefined;
+    }
+  }
+
+  /** Whether a value is the same in all iterations (at the same moment of serial loops inside). */
+  #fixed(e: Expr): boolean {
+    let fixed = true;
+    eachExpr(e, (x) => {
+      if (x.kind === "load" && x.buffer.space !== "table") fixed = false;
+      if (x.kind === "get") fixed &&= this.#fixedLocal(x.local);
+    });
+    return fixed;
+  }
+
+  #fixedLocal(l: Local): boolean {
+    if (l === this.#loop.index) return false;
+    if (!this.#inside.has(l)) return true;
+    const known = this.#varying.get(l);
+    if (known !== undefined) return !known;
+    this.#varying.set(l, true);
+    const value = this.#once.get(l);
+    const fixed = value !== undefined ? this.#fixed(value) : this.#serial.has(l);
+    this.#varying.set(l, !fixed);
+    return fixed;
+  }
+}
+
+const isNumber = (a: Affine): boolean => a.key === "" && a.stride === 0;
+
+export interface SharedAccess {
+  readonly access: Load | Store;
+  readonly form: Affine | undefined;
+  /** Whether every iteration comes here. */
+  readonly always: boolean;
+}
+
+/** The accesses to shared buffers in a parallel loop's body, by buffer. */
+export function sharedAccesses(loop: For): Map<Buffer, SharedAccess[]> {
+  const forms = new AffineForms(loop);
+  const found = new Map<Buffer, SharedAccess[]>();
+  const note = (access: Load | Store, always: boolean): void => {
+    if (access.buffer.space === "local" || access.buffer.space === "table") return;
+    const list = found.get(access.buffer) ?? [];
+    list.push({ access, form: forms.of(access.index), always });
+    found.set(access.buffer, list);
+  };
+  const top = new Set(loop.body);
+  eachStmt(loop.body, (s) => {
+    const always = top.has(s);
+    for (const e of stmtExprs(s)) eachExpr(e, (x) => x.kind === "load" && note(x, always));
+    if (s.kind === "store") note(s, always);
+  });
+  return found;
+}
+
+const isStore = (a: SharedAccess): boolean => a.access.kind === "store";
+/** A store whose iterations certainly reach different elements. */
+const isOwn = (a: SharedAccess): boolean => a.form !== undefined && a.form.stride !== 0;
+
+/** Whether pieces of the loop may run at the same time: no stores through computed subscripts. */
+export function mayThread(loop: For): boolean {
+  return [...sharedAccesses(loop).values()].every((list) => list.every((a) => !isStore(a) || isOwn(a)));
+}
+
+/** Whether lanes may run side by side: a buffer stored through computed subscripts is touched by nothing else. */
+export function mayVectorise(loop: For): boolean {
+  return [...sharedAccesses(loop).values()].every(
+    (list) => list.length === 1 || list.every((a) => !isStore(a) || isOwn(a)),
+  );
+}
+
+/** Whether a buffer's elements base + i belong to iteration i alone, so that a masked store may rewrite neighbours. */
+export function ownsElements(list: readonly SharedAccess[]): boolean {
+  const first = list[0]?.form;
+  return first !== undefined && list.every((a) => a.form && a.form.stride === first.stride && sameBase(a.form, first));
+}
+const sameBase = (a: Affine, b: Affine): boolean => a.key === b.key && a.offset === b.offset;
+
+export interface Conflict {
+  readonly buffer: Buffer;
+  readonly store: Store;
+  readonly other: Load | Store;
+}
+
+/** A pair of accesses in which two iterations certainly meet, if there is one. */
+export function findConflict(loop: For): Conflict | undefined {
+  if (loop.end.kind === "const" && loop.begin.kind === "const" && loop.end.value - loop.begin.value < 2)
+    return undefined;
+  for (const [b, list] of sharedAccesses(loop)) {
+    for (const s of list.filter((a) => isStore(a) && a.always)) {
+      const other = list.find((o) => o.always && meets(s.form, o.form, s === o));
+      if (other) return { buffer: b, store: s.access as Store, other: other.access };
+    }
+  }
+  return undefined;
+}
+
+/** Element s of iteration i is element o of iteration j != i, for neighbouring iterations of any loop of two or more. */
+function meets(s: Affine | undefined, o: Affine | undefined, same: boolean): boolean {
+  if (!s || !o || s.key !== o.key || s.stride !== o.stride) return false;
+  if (s.stride === 0) return s.offset === o.offset;
+  return !same && Math.abs(s.offset - o.offset) === Math.abs(s.stride);
+}
+
+/** Every outermost parallel loop of a list of statements. */
+export function parallelLoops(body: readonly Stmt[]): For[] {
+  const found: For[] = [];
+  eachStmt(body, (s) => {
+    if (s.kind === "for" && s.axis === "parallel") found.push(s);
+  });
+  return found;
+}

@@ -1,0 +1,148 @@
+/**
+ * @file The vectoriser: innermost parallel loops run `lanes` iterations at a time, with a scalar loop for the rest.
+ *
+ * Which iterations share a vector changes no bit: elementwise code has no order, and reductions follow their fixed
+ * partials (a shard's partials are exactly the lanes of unrolled vectors). A loop that cannot be vectorised stays as
+ * it is.
+ */
+import { add, and, Builder, binary, get, i32, loadLanes, store, sub } from "../build.ts";
+import type { Buffer, Expr, For, Local, Module, Stmt } from "../nodes.ts";
+import { REDUCE_PARTIALS, SHARD_ALIGN } from "../types.ts";
+import { eachStmt, withBodies } from "../walk.ts";
+import { costOf } from "./cost.ts";
+import { mayVectorise, sharedAccesses } from "./dependence.ts";
+import { LaneCode, NotVectorisable } from "./lanes.ts";
+import { fromMemory, identityOf, PartialsInMemory, renameLocals, toMemory } from "./reductions.ts";
+import { rewriteFunctions } from "./rewrite.ts";
+
+/** Operations in an unrolled reduction body above which the partials stay in memory instead. */
+const UNROLL_COST = 400;
+
+const isParallel = (s: Stmt): s is For => s.kind === "for" && (s.axis === "parallel" || s.axis === "partial");
+
+function containsParallel(body: readonly Stmt[]): boolean {
+  let found = false;
+  eachStmt(body, (s) => {
+    found ||= isParallel(s);
+  });
+  return found;
+}
+
+/** begin + the largest multiple of `step` that fits; begin when there is none. */
+function wholeSteps(begin: Expr, end: Expr, step: number): Expr {
+  const n = binary("max", sub(end, begin), i32(0));
+  return add(begin, and(n, i32(-step)));
+}
+
+const serial = (s: For, begin: Expr, end: Expr): For => ({ ...s, axis: "serial", begin, end });
+
+function vectorLoop(s: For, lanes: number): Stmt[] {
+  const b = new Builder();
+  const begin = b.let("from", s.begin);
+  const end = b.let("to", s.end);
+  const middle = b.let("middle", wholeSteps(begin, end, lanes));
+  const code = new LaneCode(b, s, lanes, sharedAccesses(s));
+  const body = b.body(() => code.body(s.body));
+  b.emit({ ...s, axis: "vector", begin, end: middle, step: lanes, body });
+  b.emit(serial(s, middle, end));
+  return b.statements;
+}
+
+/** One shard of a reduction: vector accumulators in registers when the body is small, partials in memory otherwise. */
+function partialLoop(s: For, lanes: number): Stmt[] {
+  const b = new Builder();
+  const begin = b.let("from", s.begin);
+  const end = b.let("to", s.end);
+  const middle = b.let("middle", wholeSteps(begin, end, SHARD_ALIGN));
+  const partials = new PartialsInMemory(s.reductions);
+  const copies = SHARD_ALIGN / lanes;
+  if (costOf(s.body) * copies <= UNROLL_COST) unrolled(b, s, lanes, { begin, middle }, partials);
+  else inMemory(b, s, lanes, { begin, middle }, partials);
+  partials.run(b, s, middle, end, begin);
+  partials.combine(b);
+  return b.statements;
+}
+
+interface MainRange {
+  readonly begin: Expr;
+  readonly middle: Expr;
+}
+
+function unrolled(b: Builder, s: For, lanes: number, range: MainRange, partials: PartialsInMemory): void {
+  const accumulators = s.reductions.map((r) => {
+    const vectors = Math.max(1, REDUCE_PARTIALS[r.local.dtype] / lanes);
+    return Array.from({ length: vectors }, () => b.local(r.local.name, r.local.dtype, lanes));
+  });
+  s.reductions.forEach((r, k) => {
+    for (const a of accumulators[k] as Local[]) b.assign(a, identityOf(r, lanes));
+  });
+  const main = b.body(() => {
+    for (let copy = 0; copy < SHARD_ALIGN / lanes; copy++) {
+      const at = b.local(s.index.name, "i32");
+      b.assign(at, add(get(s.index), i32(copy * lanes)));
+      const shifted: For = { ...s, index: at, body: renameLocals(s.body, new Map([[s.index, at]])) };
+      const code = new LaneCode(b, shifted, lanes, sharedAccesses(shifted));
+      s.reductions.forEach((r, k) => {
+        const list = accumulators[k] as Local[];
+        code.accumulate(r.local, list[copy % list.length] as Local);
+      });
+      code.body(shifted.body);
+    }
+  });
+  b.emit({
+    ...s,
+    axis: "vector",
+    begin: range.begin,
+    end: range.middle,
+    step: SHARD_ALIGN,
+    reductions: [],
+    body: main,
+  });
+  s.reductions.forEach((r, k) => {
+    const list = accumulators[k] as Local[];
+    list.forEach((a, n) => {
+      b.emit(store(partials.buffer(k), i32(n * lanes), toMemory(get(a)), i32(1)));
+    });
+    if (list.length * lanes !== REDUCE_PARTIALS[r.local.dtype]) throw new NotVectorisable("more lanes than partials");
+  });
+}
+
+function inMemory(b: Builder, s: For, lanes: number, range: MainRange, partials: PartialsInMemory): void {
+  partials.clear(b);
+  const main = b.body(() => {
+    const code = new LaneCode(b, s, lanes, sharedAccesses(s));
+    const lane = (p: Buffer): Expr => and(sub(get(s.index), range.begin), i32((p.length as number) - 1));
+    s.reductions.forEach((r, k) => {
+      const p = partials.buffer(k);
+      b.assign(code.vector(r.local), fromMemory(r.local.dtype, loadLanes(p, lane(p), i32(1), lanes)));
+    });
+    code.body(s.body);
+    s.reductions.forEach((r, k) => {
+      const p = partials.buffer(k);
+      b.emit(store(p, lane(p), toMemory(get(code.vector(r.local))), i32(1)));
+    });
+  });
+  b.emit({ ...s, axis: "vector", begin: range.begin, end: range.middle, step: lanes, reductions: [], body: main });
+}
+
+function vectorised(s: For, lanes: number): Stmt[] {
+  try {
+    if (!mayVectorise(s)) throw new NotVectorisable("it stores through computed subscripts what it also reads");
+    return s.axis === "partial" ? partialLoop(s, lanes) : vectorLoop(s, lanes);
+  } catch (error) {
+    if (!(error instanceof NotVectorisable)) throw error;
+    return [s.axis === "partial" ? s : serial(s, s.begin, s.end)];
+  }
+}
+
+/** Vectorises for registers of `vectorBytes`: as many lanes as f32 fit. */
+export function vectorise(module: Module, vectorBytes: number): Module {
+  const lanes = vectorBytes / 4;
+  const visit = (body: readonly Stmt[]): Stmt[] =>
+    body.flatMap((s) => {
+      if (!isParallel(s)) return withBodies(s, visit);
+      if (!containsParallel(s.body)) return vectorised(s, lanes);
+      return { ...serial(s, s.begin, s.end), body: visit(s.body) };
+    });
+  return rewriteFunctions(module, (f) => ({ ...f, body: visit(f.body) }));
+}

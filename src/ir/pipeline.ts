@@ -1,0 +1,53 @@
+/**
+ * @file The pipeline from a front end's module to what a target compiles: one flat list of named passes, with the
+ * verifier after each.
+ */
+import type { Module } from "./nodes.ts";
+import { checkBounds } from "./passes/bounds.ts";
+import { outlineParallel } from "./passes/outline.ts";
+import { lowerPartials, shardReductions } from "./passes/reductions.ts";
+import { vectorise } from "./passes/vectorise.ts";
+import { type Stage, verify } from "./verify.ts";
+
+/** What the passes need to know of a machine. */
+export interface PassOptions {
+  /** Bytes of a vector register; 0 keeps all code scalar. */
+  readonly vectorBytes: number;
+  /** Whether parallel loops become functions that a thread pool can call. */
+  readonly launches: boolean;
+  /** Leaves subscripts unchecked: out of range is then undefined. */
+  readonly unchecked?: boolean;
+}
+
+interface Pass {
+  readonly name: string;
+  readonly stage: Stage;
+  readonly enabled: (options: PassOptions) => boolean;
+  readonly run: (module: Module, options: PassOptions) => Module;
+}
+
+export const PASSES: readonly Pass[] = [
+  { name: "bounds", stage: "front", enabled: (o) => !o.unchecked, run: checkBounds },
+  { name: "reductions", stage: "sharded", enabled: () => true, run: shardReductions },
+  { name: "outline", stage: "outlined", enabled: (o) => o.launches, run: outlineParallel },
+  {
+    name: "vectorise",
+    stage: "vector",
+    enabled: (o) => o.vectorBytes > 0,
+    run: (m, o) => vectorise(m, o.vectorBytes),
+  },
+  { name: "partials", stage: "final", enabled: () => true, run: lowerPartials },
+];
+
+/** Runs all passes; `watch` sees the module after each, for printing. */
+export function lower(module: Module, options: PassOptions, watch?: (pass: string, module: Module) => void): Module {
+  verify(module, "front");
+  let current = module;
+  for (const pass of PASSES) {
+    if (!pass.enabled(options)) continue;
+    current = pass.run(current, options);
+    watch?.(pass.name, current);
+    verify(current, pass.stage);
+  }
+  return current;
+}

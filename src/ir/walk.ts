@@ -1,0 +1,278 @@
+/**
+ * @file Walking and rebuilding IR: the only places that know which children each node has.
+ *
+ * Passes are written with `mapExpr`/`mapStmts` (rebuild) and `eachExpr`/`eachStmt` (look); a new node kind is added
+ * here and in the tables that targets keep, and nowhere else.
+ */
+import type { Buffer, Expr, Func, Local, Module, Stmt } from "./nodes.ts";
+
+/** The direct operands of an expression. */
+export function operands(e: Expr): readonly Expr[] {
+  switch (e.kind) {
+    case "const":
+    case "get":
+    case "length":
+    case "iota":
+      return [];
+    case "unary":
+    case "convert":
+    case "splat":
+    case "any":
+      return [e.x];
+    case "binary":
+      return [e.a, e.b];
+    case "select":
+      return [e.condition, e.a, e.b];
+    case "fma":
+      return [e.a, e.b, e.c];
+    case "load":
+      return e.stride === undefined ? [e.index] : [e.index, e.stride];
+    default:
+      return e satisfies never;
+  }
+}
+
+/** Rebuilds an expression with its operands replaced; the same object when none changed. */
+export function withOperands(e: Expr, f: (x: Expr) => Expr): Expr {
+  switch (e.kind) {
+    case "const":
+    case "get":
+    case "length":
+    case "iota":
+      return e;
+    case "unary":
+    case "convert":
+    case "splat":
+    case "any": {
+      const x = f(e.x);
+      return x === e.x ? e : { ...e, x };
+    }
+    case "binary": {
+      const a = f(e.a);
+      const b = f(e.b);
+      return a === e.a && b === e.b ? e : { ...e, a, b };
+    }
+    case "select": {
+      const condition = f(e.condition);
+      const a = f(e.a);
+      const b = f(e.b);
+      return condition === e.condition && a === e.a && b === e.b ? e : { ...e, condition, a, b };
+    }
+    case "fma": {
+      const a = f(e.a);
+      const b = f(e.b);
+      const c = f(e.c);
+      return a === e.a && b === e.b && c === e.c ? e : { ...e, a, b, c };
+    }
+    case "load": {
+      const index = f(e.index);
+      const stride = e.stride && f(e.stride);
+      return index === e.index && stride === e.stride ? e : { ...e, index, stride };
+    }
+    default:
+      return e satisfies never;
+  }
+}
+
+/** Rebuilds an expression from the leaves up: `f` sees each node after its operands. */
+export function mapExpr(e: Expr, f: (x: Expr) => Expr): Expr {
+  return f(withOperands(e, (x) => mapExpr(x, f)));
+}
+
+/** Every node of an expression, operands first. */
+export function eachExpr(e: Expr, f: (x: Expr) => void): void {
+  for (const x of operands(e)) eachExpr(x, f);
+  f(e);
+}
+
+/** The expressions a statement holds itself (not those of nested statements). */
+export function stmtExprs(s: Stmt): readonly Expr[] {
+  switch (s.kind) {
+    case "assign":
+      return [s.value];
+    case "store":
+      return [s.index, s.value, ...(s.stride ? [s.stride] : []), ...(s.mask ? [s.mask] : [])];
+    case "if":
+    case "fault":
+      return [s.condition];
+    case "for":
+      return [s.begin, s.end];
+    case "loop":
+    case "block":
+    case "exit":
+      return [];
+    case "call":
+      return s.args;
+    case "launch":
+      return [...s.args, s.count];
+    default:
+      return s satisfies never;
+  }
+}
+
+/** The nested statement lists of a statement. */
+export function stmtBodies(s: Stmt): readonly (readonly Stmt[])[] {
+  switch (s.kind) {
+    case "if":
+      return [s.then, s.else];
+    case "for":
+    case "loop":
+    case "block":
+      return [s.body];
+    case "assign":
+    case "store":
+    case "exit":
+    case "fault":
+    case "call":
+    case "launch":
+      return [];
+    default:
+      return s satisfies never;
+  }
+}
+
+/** Rebuilds a statement with its own expressions replaced. */
+export function withExprs(s: Stmt, f: (e: Expr) => Expr): Stmt {
+  switch (s.kind) {
+    case "assign":
+      return { ...s, value: f(s.value) };
+    case "store":
+      return {
+        ...s,
+        index: f(s.index),
+        value: f(s.value),
+        stride: s.stride && f(s.stride),
+        mask: s.mask && f(s.mask),
+      };
+    case "if":
+    case "fault":
+      return { ...s, condition: f(s.condition) };
+    case "for":
+      return { ...s, begin: f(s.begin), end: f(s.end) };
+    case "loop":
+    case "block":
+    case "exit":
+      return s;
+    case "call":
+      return { ...s, args: s.args.map(f) };
+    case "launch":
+      return { ...s, args: s.args.map(f), count: f(s.count) };
+    default:
+      return s satisfies never;
+  }
+}
+
+/** Rebuilds a statement with its nested lists replaced. */
+export function withBodies(s: Stmt, f: (body: readonly Stmt[]) => readonly Stmt[]): Stmt {
+  switch (s.kind) {
+    case "if":
+      return { ...s, then: f(s.then), else: f(s.else) };
+    case "for":
+    case "loop":
+    case "block":
+      return { ...s, body: f(s.body) };
+    default:
+      return s;
+  }
+}
+
+/** Rebuilds statements from the innermost out: `f` may return several for one. */
+export function mapStmts(body: readonly Stmt[], f: (s: Stmt) => Stmt | readonly Stmt[]): Stmt[] {
+  return body.flatMap((s) => f(withBodies(s, (inner) => mapStmts(inner, f))));
+}
+
+/** Rebuilds every expression node of a list of statements, nested ones included. */
+export function mapExprsIn(body: readonly Stmt[], f: (e: Expr) => Expr): Stmt[] {
+  return mapStmts(body, (s) => withExprs(s, (e) => mapExpr(e, f)));
+}
+
+/** Every statement, outer ones first. */
+export function eachStmt(body: readonly Stmt[], f: (s: Stmt) => void): void {
+  for (const s of body) {
+    f(s);
+    for (const inner of stmtBodies(s)) eachStmt(inner, f);
+  }
+}
+
+/** Every expression node in a list of statements, nested ones included. */
+export function eachExprIn(body: readonly Stmt[], f: (e: Expr) => void): void {
+  eachStmt(body, (s) => {
+    for (const e of stmtExprs(s)) eachExpr(e, f);
+  });
+}
+
+/** The locals that statements assign, loop indices included. */
+export function assignedLocals(body: readonly Stmt[]): Set<Local> {
+  const found = new Set<Local>();
+  eachStmt(body, (s) => {
+    if (s.kind === "assign") found.add(s.local);
+    if (s.kind === "for") found.add(s.index);
+  });
+  return found;
+}
+
+/** The locals that statements read. */
+export function readLocals(body: readonly Stmt[]): Set<Local> {
+  const found = new Set<Local>();
+  eachExprIn(body, (e) => {
+    if (e.kind === "get") found.add(e.local);
+  });
+  return found;
+}
+
+/** The buffers that statements touch, in order of first use; those that a called function is given included. */
+export function usedBuffers(body: readonly Stmt[]): Set<Buffer> {
+  const found = new Set<Buffer>();
+  eachStmt(body, (s) => {
+    for (const e of stmtExprs(s)) {
+      eachExpr(e, (x) => {
+        if (x.kind === "load" || x.kind === "length") found.add(x.buffer);
+      });
+    }
+    if (s.kind === "store") found.add(s.buffer);
+    if (s.kind === "call") for (const b of s.buffers) found.add(b);
+    if (s.kind === "launch") for (const b of usedBuffers(s.func.body)) found.add(b);
+  });
+  return found;
+}
+
+/** The functions of a module, callees before callers, the entry last. */
+export function functionsOf(module: Module): Func[] {
+  const seen = new Set<Func>();
+  const visit = (f: Func): void => {
+    if (seen.has(f)) return;
+    eachStmt(f.body, (s) => {
+      if (s.kind === "call" || s.kind === "launch") visit(s.func);
+    });
+    seen.add(f);
+  };
+  visit(module.entry);
+  return [...seen];
+}
+
+const identities = new WeakMap<object, number>();
+let identityCount = 0;
+function identityOf(thing: object): number {
+  let id = identities.get(thing);
+  if (id === undefined) {
+    id = ++identityCount;
+    identities.set(thing, id);
+  }
+  return id;
+}
+
+/** Equal for expressions that are the same tree over the same locals and buffers. */
+export function structuralKey(e: Expr): string {
+  const children = operands(e).map(structuralKey).join(",");
+  const own =
+    e.kind === "const"
+      ? `${e.dtype}:${Object.is(e.value, -0) ? "-0" : e.value}`
+      : e.kind === "get"
+        ? identityOf(e.local)
+        : e.kind === "length" || e.kind === "load"
+          ? identityOf(e.buffer)
+          : e.kind === "unary" || e.kind === "binary"
+            ? e.op
+            : e.dtype;
+  return `${e.kind} ${own} ${e.lanes}(${children})`;
+}

@@ -1,0 +1,127 @@
+/**
+ * @file The part of a C file that stands before the functions: vector types and small inline helpers.
+ *
+ * Only what a program uses is printed, because every line costs compile time; for the same reason nothing is
+ * included. A helper's text may ask for other helpers while it is written, so definitions come out in order.
+ */
+import type { DType, StorageType } from "../../ir/types.ts";
+
+/** Element types of C values and vectors. */
+export type Element = StorageType | "i64" | "u64";
+
+const C_TYPE: { readonly [E in Element]: string } = {
+  f32: "float",
+  f64: "double",
+  i32: "int",
+  u32: "unsigned",
+  u8: "unsigned char",
+  i64: "long long",
+  u64: "unsigned long long",
+};
+const ELEMENT_BYTES: { readonly [E in Element]: number } = { f32: 4, f64: 8, i32: 4, u32: 4, u8: 1, i64: 8, u64: 8 };
+
+/** How a scalar of each value type is held; a bool is the int 0 or 1. */
+export const HELD: { readonly [D in DType]: StorageType } = { f32: "f32", f64: "f64", i32: "i32", u32: "u32", bool: "i32" };
+
+export const cType = (element: Element): string => C_TYPE[element];
+
+export class Prelude {
+  readonly #lines = new Map<string, string>();
+  /** Whether the compiled code has a fused multiply-add instruction. */
+  readonly fusedMultiplyAdd: boolean;
+  constructor(fusedMultiplyAdd: boolean) {
+    this.fusedMultiplyAdd = fusedMultiplyAdd;
+  }
+
+  /** The C type of `lanes` elements side by side. */
+  type(element: Element, lanes: number): string {
+    if (lanes === 1) return C_TYPE[element];
+    const name = `${element}x${lanes}`;
+    const size = ELEMENT_BYTES[element] * lanes;
+    return this.define(name, () => `typedef ${C_TYPE[element]} ${name} __attribute__((vector_size(${size})));`);
+  }
+
+  /** The same type for memory that is aligned to its elements only. */
+  unaligned(element: Element, lanes: number): string {
+    const name = `${element}x${lanes}_at`;
+    const size = ELEMENT_BYTES[element] * lanes;
+    const attributes = `vector_size(${size}), aligned(${ELEMENT_BYTES[element]}), may_alias`;
+    return this.define(name, () => `typedef ${C_TYPE[element]} ${name} __attribute__((${attributes}));`);
+  }
+
+  /** Prints a definition once; `text` may ask for what it needs itself. */
+  define(name: string, text: () => string): string {
+    if (!this.#lines.has(name)) {
+      const line = text();
+      this.#lines.set(name, line);
+    }
+    return name;
+  }
+
+  /** An inline function; `parameters` and `body` are C. */
+  helper(name: string, result: string, parameters: string, body: () => string): string {
+    return this.define(name, () => `INLINE ${result} ${name}(${parameters}) { ${body()} }`);
+  }
+
+  text(): string {
+    const inline = "#define INLINE static inline __attribute__((always_inline))";
+    return [inline, ...this.#lines.values()].join("\n");
+  }
+}
+
+/** The mask type of comparisons on an element type: a signed integer of the same width. */
+export const maskElement = (maskBytes: 4 | 8): Element => (maskBytes === 8 ? "i64" : "i32");
+
+/** `r[i] = ...` for all lanes: both gcc and clang make one instruction of it where there is one. */
+export function laneLoop(type: string, lanes: number, expression: string): string {
+  return `${type} r; for (int i = 0; i < ${lanes}; i++) r[i] = ${expression}; return r;`;
+}
+
+/** All lanes of an i32 mask (`maskBytes` 4) or of an i64 mask chosen from a or b. */
+export function selectHelper(p: Prelude, element: Element, lanes: number): string {
+  const name = `select_${element}x${lanes}`;
+  const type = p.type(element, lanes);
+  const mask = p.type(maskElement(ELEMENT_BYTES[element] === 8 ? 8 : 4), lanes);
+  return p.helper(
+    name,
+    type,
+    `${mask} m, ${type} a, ${type} b`,
+    () => `return (${type})((m & (${mask})a) | (~m & (${mask})b));`,
+  );
+}
+
+export function splatHelper(p: Prelude, element: Element, lanes: number): string {
+  const type = p.type(element, lanes);
+  const copies = new Array(lanes).fill("x").join(", ");
+  return p.helper(`splat_${type}`, type, `${C_TYPE[element]} x`, () => `return (${type}){${copies}};`);
+}
+
+/** Masks from one width to the other, lane by lane. */
+export function maskConvertHelper(p: Prelude, from: 4 | 8, to: 4 | 8, lanes: number): string {
+  const source = p.type(maskElement(from), lanes);
+  const result = p.type(maskElement(to), lanes);
+  const body = (): string => laneLoop(result, lanes, `(${C_TYPE[maskElement(to)]})x[i]`);
+  return p.helper(`${to === 8 ? "widen" : "narrow"}_mask_x${lanes}`, result, `${source} x`, body);
+}
+
+/** Whether any lane of a mask is set. x86 has an instruction that compilers do not find by themselves. */
+export function anyHelper(p: Prelude, maskBytes: 4 | 8, lanes: number): string {
+  const element = maskElement(maskBytes);
+  const type = p.type(element, lanes);
+  const name = `any_${type}`;
+  return p.define(name, () => {
+    const float = p.type(maskBytes === 8 ? "f64" : "f32", lanes);
+    const size = maskBytes * lanes;
+    const builtin = `__builtin_ia32_movmskp${maskBytes === 8 ? "d" : "s"}${size === 32 ? "256" : ""}`;
+    const plain = `int r = 0; for (int i = 0; i < ${lanes}; i++) r |= x[i] != 0; return r;`;
+    const signature = `INLINE int ${name}(${type} x)`;
+    if (size === 64) {
+      const half = p.type(element, lanes / 2);
+      const halves = `union { ${type} whole; ${half} half[2]; } u = {x};`;
+      return `${signature} { ${halves} return ${anyHelper(p, maskBytes, lanes / 2)}(u.half[0] | u.half[1]); }`;
+    }
+    if (size !== 16 && size !== 32) return `${signature} { ${plain} }`;
+    const feature = size === 32 ? "__AVX__" : "__SSE2__";
+    return `#ifdef ${feature}\n${signature} { return ${builtin}((${float})x) != 0; }\n#else\n${signature} { ${plain} }\n#endif`;
+  });
+}

@@ -1,0 +1,74 @@
+/**
+ * @file The contract between lockstep and a target.
+ *
+ * A target turns a lowered Module into something callable. It knows IR and memory, nothing of kernels, tensors or
+ * environments. What differs between machines is data (`Machine`), which the passes read; what differs between
+ * calling conventions is the three forms of Executable, which the runtime's marshalling code is written for.
+ */
+import type { Buffer, Module } from "../ir/nodes.ts";
+
+export type TargetName = "js" | "wasm" | "native";
+
+/** What the passes need to know of a machine. */
+export interface Machine {
+  /** Bytes of a vector register; 0 keeps all code scalar. */
+  readonly vectorBytes: number;
+  /** Vector registers, to decide how much of a body may be interleaved. */
+  readonly vectorRegisters: number;
+  /** Whether `fma` is one instruction; elsewhere it is emulated exactly and avoided where numerics allow. */
+  readonly fastFma: boolean;
+  /** Parallel loops become functions that a thread pool can call (`launch`). */
+  readonly launches: boolean;
+}
+
+/**
+ * Where the arena's buffers live, in bytes from its base. The first `ARENA_HEADER` bytes hold control words:
+ * the fault number, and a progress and a cancel word for long programs.
+ */
+export interface ArenaLayout {
+  readonly offsets: ReadonlyMap<Buffer, number>;
+  readonly bytes: number;
+}
+export const ARENA_HEADER = 64;
+export const FAULT_WORD = 0;
+export const PROGRESS_WORD = 1;
+export const CANCEL_WORD = 2;
+
+/** A module after all passes for one machine, with its memory plan. */
+export interface Lowered {
+  readonly module: Module;
+  readonly arena: ArenaLayout;
+}
+
+/**
+ * Arguments stand in this order: for every buffer of the entry its data and, where its length is not static, its
+ * number of elements; then the scalars (bool as 0 or 1). The result is the fault number, 0 when all went well.
+ */
+export type Entry =
+  /** Typed arrays and numbers. */
+  | { readonly convention: "arrays"; readonly call: (...args: (ArrayBufferView | number)[]) => number }
+  /** Byte offsets in the shared heap, and numbers; the arena's offset comes first. */
+  | { readonly convention: "offsets"; readonly call: (...args: number[]) => number }
+  /** Machine addresses as doubles, and numbers, written to `block` beforehand; block[0] is the arena's address. */
+  | { readonly convention: "block"; readonly block: Float64Array; readonly call: () => number };
+
+/** Something compiled, bound to one arena. Several may be made from one Executable. */
+export interface Executable {
+  /** Bytes the target needs next to the arena's own (stacks, launch frames, argument block); aligned to 64. */
+  readonly scratchBytes: number;
+  /** Binds to memory: `arena` and `scratch` are byte offsets in the heap. */
+  instantiate(arena: number, scratch: number): Entry;
+  /** The generated source or a readable form of it, for `show`. */
+  source(): string;
+}
+
+export interface CompileOptions {
+  /** Upper limit of threads for `launch`, the caller's included. */
+  readonly threads: number;
+}
+
+export interface Target {
+  readonly name: TargetName;
+  readonly machine: Machine;
+  compile(lowered: Lowered, options: CompileOptions): Executable;
+}

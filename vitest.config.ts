@@ -1,0 +1,11 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["test/**/*.test.ts"],
+    // A process per file: engine flags and loaded native libraries stay until their process ends.
+    pool: "forks",
+    testTimeout: process.env.LOCKSTEP_FULL ? 1_800_000 : 120_000,
+    hookTimeout: 120_000,
+  },
+});
