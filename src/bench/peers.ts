@@ -2,10 +2,10 @@
  * @file Python peers: virtual environments under `.peers/`, made on demand, and scripts run in them.
  *
  * Two environments, because their packages want different versions of the same things. The lists are pinned. A
- * finished environment carries a stamp with its list; an interrupted or changed one is made anew. A script gets
- * its input as JSON in its last argument and prints one JSON document; what it writes to stderr is progress.
+ * finished environment carries a stamp with its list; an interrupted or changed one is made anew. A script reads
+ * one JSON document from stdin and prints one; what it writes to stderr is progress.
  */
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LockstepError } from "../platform/errors.ts";
@@ -29,12 +29,12 @@ export const PEER_GROUPS = {
       "stable-baselines3==2.9.2",
       "gymnasium==1.4.0",
     ],
-    size: "1 GB to 4 GB on disk, depending on which build of PyTorch the system is given",
+    size: "1 to 6 GB on disk, depending on the build of PyTorch that the system gets",
   },
   jax: {
     name: "jax",
     packages: ["jax==0.10.2", "jaxlib==0.10.2", "flax==0.12.8", "optax==0.2.8", "gymnax==0.0.9", "six==1.17.0"],
-    size: "about 0.6 GB on disk",
+    size: "about 1 GB on disk",
   },
 } as const satisfies { readonly [name: string]: PeerGroup };
 export type PeerGroupName = keyof typeof PEER_GROUPS;
@@ -62,16 +62,23 @@ interface Finished {
 }
 
 /** Runs a program to its end; stderr lines go to `onLine` as they come. Code -1: it could not be started. */
-function runProgram(program: string, args: readonly string[], onLine: (line: string) => void): Promise<Finished> {
+function runProgram(
+  program: string,
+  args: readonly string[],
+  onLine: (line: string) => void,
+  input = "",
+): Promise<Finished> {
   return new Promise((resolve) => {
-    const child: ChildProcess = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"] });
+    // A program that ends before it has read its input tells us by its exit code.
+    child.stdin.on("error", () => {}).end(input);
     let stdout = "";
     let pending = "";
     const tail: string[] = [];
-    child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
       stdout += chunk;
     });
-    child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
       const lines = (pending + chunk).split("\n");
       pending = lines.pop() ?? "";
       for (const line of lines) {
@@ -133,7 +140,7 @@ export async function runPeer(
   input: unknown,
   say: (line: string) => void,
 ): Promise<unknown> {
-  const finished = await runProgram(python, ["-u", "-c", script, JSON.stringify(input)], say);
+  const finished = await runProgram(python, ["-u", "-c", script], say, JSON.stringify(input));
   if (finished.code !== 0) throw new PeerError(`the peer's script ended with code ${finished.code}:\n${finished.tail}`);
   try {
     return JSON.parse(finished.stdout);

@@ -4,7 +4,7 @@
  * A suite brings workloads; timing, rows, comparisons, gates and bars are the recorder's. A workload whose gate
  * fails is not timed: it is recorded as failed, its bars have no figure, and the run ends with exit code 1.
  */
-import { LockstepError } from "../platform/errors.ts";
+import { UsageError } from "../platform/errors.ts";
 import { didYouMean } from "../platform/suggest.ts";
 import { GateError } from "./gate.ts";
 import {
@@ -17,6 +17,7 @@ import {
   type Params,
   type Report,
   type ResultRow,
+  type RowHead,
   type Skipped,
 } from "./result.ts";
 import { median } from "./statistics.ts";
@@ -76,21 +77,31 @@ export class Recorder {
   /** Gate, then interleaved timing of all arms, then a row for each. */
   workload(workload: Workload): Samples {
     this.say(`${workload.name}: ${workload.arms.map((arm) => arm.framework).join(", ")}`);
-    try {
-      workload.gate?.();
-    } catch (error) {
-      if (!(error instanceof GateError)) throw error;
-      this.#failures++;
-      this.skip(workload.name, `gate: ${error.message}`);
-      return new Map();
-    }
+    if (!this.#passes(workload.name, workload.gate)) return new Map();
     const samples = measure(workload.arms, this.timing);
     for (const [framework, values] of samples) this.samples({ ...workload, framework }, values, workload.items);
     return samples;
   }
 
-  /** A row from samples that were taken elsewhere (a peer's process, a one-off timing). */
-  samples(head: Omit<Workload, "arms" | "items"> & { framework: string }, ns: readonly number[], items: number): void {
+  /** A row for samples taken in another process, when their gate holds. */
+  external(row: Omit<Workload, "arms"> & { readonly framework: string; readonly ns: readonly number[] }): void {
+    if (this.#passes(`${row.name} in ${row.framework}`, row.gate)) this.samples(row, row.ns, row.items);
+  }
+
+  #passes(what: string, check: (() => void) | undefined): boolean {
+    try {
+      check?.();
+      return true;
+    } catch (error) {
+      if (!(error instanceof GateError)) throw error;
+      this.#failures++;
+      this.skip(what, `gate: ${error.message}`);
+      return false;
+    }
+  }
+
+  /** A row from samples in nanoseconds per call, however they were taken. */
+  samples(head: RowHead, ns: readonly number[], items: number): void {
     const { name, category, framework, params } = head;
     this.#results.push(makeRow({ name, category, framework, params }, ns, items));
   }
@@ -147,7 +158,7 @@ export function findSuite(name: string, suites: readonly Suite[]): Suite {
   const found = suites.find((suite) => suite.name === name);
   if (found !== undefined) return found;
   const names = suites.map((suite) => suite.name);
-  throw new LockstepError(`There is no suite "${name}".${didYouMean(name, names)} Suites: ${names.join(", ")}.`);
+  throw new UsageError(`There is no suite "${name}".${didYouMean(name, names)} Suites: ${names.join(", ")}.`);
 }
 
 /** Runs one suite; `failures` counts gates that did not hold. */

@@ -5,24 +5,14 @@
  * every subscript, and finds iterations of a parallel loop that touch each other's elements. Targets are tested
  * against it.
  */
+import { newArray, type TypedArray } from "./arrays.ts";
 import { IrError } from "./build.ts";
 import type { Buffer, Expr, For, Func, Label, Launch, Load, Local, Module, Reduction, Stmt, Store } from "./nodes.ts";
 import { reduceIdentity, shardLength } from "./reduce.ts";
 import { binaryValue, convertValue, fmaValue, roundTo, unaryValue } from "./scalar.ts";
-import { REDUCE_PARTIALS, type StorageType } from "./types.ts";
+import { REDUCE_PARTIALS } from "./types.ts";
 
-export type TypedArray = Float32Array | Float64Array | Int32Array | Uint32Array | Uint8Array;
-
-const ARRAYS: { readonly [S in StorageType]: new (length: number) => TypedArray } = {
-  f32: Float32Array,
-  f64: Float64Array,
-  i32: Int32Array,
-  u32: Uint32Array,
-  u8: Uint8Array,
-};
-export function newArray(storage: StorageType, length: number): TypedArray {
-  return new ARRAYS[storage](length);
-}
+export { newArray, type TypedArray } from "./arrays.ts";
 
 /** Two iterations of one parallel loop touched the same element, and one of them wrote it. */
 export class RaceError extends Error {

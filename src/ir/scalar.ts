@@ -93,7 +93,8 @@ export function unaryValue(op: UnaryOp, dtype: DType, x: number): number {
 const isSigned = (dtype: DType): boolean => dtype === "i32";
 const isInt = (dtype: DType): boolean => dtype === "i32" || dtype === "u32";
 
-function mulHigh(a: number, b: number): number {
+/** The upper half of the product of two u32. */
+export function mulHigh(a: number, b: number): number {
   const aHigh = a >>> 16;
   const aLow = a & 0xffff;
   const bHigh = b >>> 16;
@@ -132,16 +133,20 @@ export function binaryValue(op: BinaryOp, dtype: DType, a: number, b: number): n
   return op === "fromWords" ? y : roundTo(dtype, y);
 }
 
-/** Saturating conversion; NaN gives 0. */
-function saturate(x: number, low: number, high: number): number {
-  if (Number.isNaN(x)) return 0;
-  return Math.min(Math.max(Math.trunc(x), low), high);
+/** Truncation to i32 and u32 that saturates; NaN gives 0. */
+export function saturateI32(x: number): number {
+  if (x >= 2147483647) return 2147483647;
+  return x <= -2147483648 ? -2147483648 : x | 0;
+}
+export function saturateU32(x: number): number {
+  if (x >= 4294967295) return 4294967295;
+  return x > 0 ? x >>> 0 : 0;
 }
 
 export function convertValue(from: DType, to: DType, x: number): number {
   const fromFloat = from === "f32" || from === "f64";
-  if (fromFloat && to === "i32") return saturate(x, -2147483648, 2147483647) | 0;
-  if (fromFloat && to === "u32") return saturate(x, 0, 4294967295) >>> 0;
+  if (fromFloat && to === "i32") return saturateI32(x);
+  if (fromFloat && to === "u32") return saturateU32(x);
   return roundTo(to, x);
 }
 

@@ -45,12 +45,15 @@ export interface Lowered {
  * number of elements; then the scalars (bool as 0 or 1). The result is the fault number, 0 when all went well.
  */
 export type Entry =
-  /** Typed arrays and numbers. */
+  /** Typed arrays, which bring their own lengths, and numbers. */
   | { readonly convention: "arrays"; readonly call: (...args: (ArrayBufferView | number)[]) => number }
   /** Byte offsets in the shared heap, and numbers; the arena's offset comes first. */
   | { readonly convention: "offsets"; readonly call: (...args: number[]) => number }
-  /** Machine addresses as doubles, and numbers, written to `block` beforehand; block[0] is the arena's address. */
-  | { readonly convention: "block"; readonly block: Float64Array; readonly call: () => number };
+  /**
+   * Machine addresses as doubles, and numbers, written to `block` beforehand, from block[1] on (block[0], the arena's
+   * address, is set by the target). `base` is the heap's own address.
+   */
+  | { readonly convention: "block"; readonly block: Float64Array; readonly base: number; readonly call: () => number };
 
 /** Something compiled, bound to one arena. Several may be made from one Executable. */
 export interface Executable {

@@ -40,7 +40,7 @@ describe("peers", () => {
     const script = `
 import json, sys
 print("working", file=sys.stderr)
-value = json.loads(sys.argv[-1])
+value = json.load(sys.stdin)
 print(json.dumps({"sum": sum(value["xs"]), "inside": sys.prefix != sys.base_prefix}))`;
     expect(await runPeer(first, script, { xs: [1, 2, 3] }, options.say)).toEqual({ sum: 6, inside: true });
     expect(lines).toEqual(["working"]);

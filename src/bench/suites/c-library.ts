@@ -9,6 +9,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LockstepError } from "../../platform/errors.ts";
+import { addressOf, loadFunction, requireKoffi } from "../../targets/native/library.ts";
 
 const ALIGNMENT = 64;
 const POOL_BYTES = 8 << 20;
@@ -20,15 +21,53 @@ export interface CLibrary {
   bind(symbol: string, block: readonly (ArrayBufferView | number)[]): () => number;
 }
 
+export interface CSource {
+  readonly source: string;
+  /** The functions to be called, each `int32_t name(double at)`. */
+  readonly symbols: readonly string[];
+  readonly flags: readonly string[];
+}
+
+class LoadedLibrary implements CLibrary {
+  readonly #path: string;
+  readonly #pool = new ArrayBuffer(POOL_BYTES);
+  readonly #base = addressOf(this.#pool);
+  #next = ALIGNMENT - (this.#base % ALIGNMENT);
+
+  /** Loads at once, so that the file may go afterwards. */
+  constructor(path: string, symbols: readonly string[]) {
+    this.#path = path;
+    for (const symbol of symbols) loadFunction(path, symbol, "int", ["double"]);
+  }
+
+  array(storage: "f32" | "u8", length: number): Float32Array | Uint8Array {
+    const begin = this.#next;
+    const bytes = length * (storage === "f32" ? 4 : 1);
+    // Arrays begin some cache lines further into their page each time: equal offsets would share cache sets.
+    this.#next += Math.ceil(bytes / ALIGNMENT) * ALIGNMENT + 5 * ALIGNMENT;
+    if (this.#next > POOL_BYTES) throw new LockstepError(`the baselines' ${POOL_BYTES} bytes are used up`);
+    return storage === "f32" ? new Float32Array(this.#pool, begin, length) : new Uint8Array(this.#pool, begin, length);
+  }
+
+  bind(symbol: string, block: readonly (ArrayBufferView | number)[]): () => number {
+    const call = loadFunction(this.#path, symbol, "int", ["double"]);
+    const words = this.array("f32", 2 * block.length);
+    const doubles = new Float64Array(words.buffer, words.byteOffset, block.length);
+    block.forEach((word, k) => {
+      doubles[k] = typeof word === "number" ? word : this.#base + word.byteOffset;
+    });
+    const at = this.#base + doubles.byteOffset;
+    return () => call(at);
+  }
+}
+
 /** Builds and loads; throws a LockstepError that says what is missing. */
-export async function loadC(source: string, flags: readonly string[], compiler = "cc"): Promise<CLibrary> {
-  const koffi = await import("koffi").catch(() => {
-    throw new LockstepError("koffi is not installed");
-  });
+export function loadC({ source, symbols, flags }: CSource, compiler = "cc"): CLibrary {
+  requireKoffi();
   const folder = mkdtempSync(join(tmpdir(), "lockstep-c-"));
   try {
     const input = join(folder, "baseline.c");
-    const output = join(folder, `baseline${koffi.extension}`);
+    const output = join(folder, "baseline.so");
     writeFileSync(input, source);
     try {
       execFileSync(compiler, [...flags, "-shared", "-fPIC", "-o", output, input], {
@@ -38,27 +77,7 @@ export async function loadC(source: string, flags: readonly string[], compiler =
       const detail = error instanceof Error ? error.message : String(error);
       throw new LockstepError(`the C compiler "${compiler}" did not build the baseline: ${detail}`);
     }
-    const library = koffi.load(output);
-    const pool = new ArrayBuffer(POOL_BYTES);
-    const base = Number(koffi.address(new Uint8Array(pool)));
-    // Arrays begin one cache line further into their page each time: equal offsets would share cache sets.
-    let next = ALIGNMENT - (base % ALIGNMENT);
-    return {
-      array(storage, length) {
-        const begin = next;
-        const bytes = length * (storage === "f32" ? 4 : 1);
-        next += Math.ceil(bytes / ALIGNMENT) * ALIGNMENT + 5 * ALIGNMENT;
-        if (next > POOL_BYTES) throw new LockstepError(`the baselines' ${POOL_BYTES} bytes are used up`);
-        return storage === "f32" ? new Float32Array(pool, begin, length) : new Uint8Array(pool, begin, length);
-      },
-      bind(symbol, block) {
-        const call = library.func(symbol, "int32_t", ["void *"]);
-        const words = Float64Array.from(block, (word) => (typeof word === "number" ? word : base + word.byteOffset));
-        const address = koffi.address(words);
-        // The closure holds `words`, so that the memory behind the address stays.
-        return () => (words.length > 0 ? call(address) : 0);
-      },
-    };
+    return new LoadedLibrary(output, symbols);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -6,9 +6,9 @@
  * one block of doubles with addresses, lengths and scalars: the way in which compiled kernels are called too, so
  * that a call costs the same on both sides.
  */
-export const C_FLAGS: readonly string[] = ["-O3", "-march=native", "-fno-trapping-math"];
+import type { CSource } from "./c-library.ts";
 
-export const C_SOURCE = `
+const SOURCE = `
 #include <stdint.h>
 #include <string.h>
 
@@ -21,15 +21,18 @@ export const C_SOURCE = `
 #endif
 typedef float floats __attribute__((vector_size(WIDTH * 4), aligned(4)));
 #define VECTOR(p) (*(floats *)(p))
-#define FLOATS(k) ((float *)(uintptr_t)b[k])
-#define BYTES(k) ((uint8_t *)(uintptr_t)b[k])
+/* One address as a double, the cheapest call that koffi makes; b is the block behind it. */
+#define ENTRY(name) int32_t name(double at)
+#define BLOCK const double *b = (const double *)(intptr_t)at
+#define FLOATS(k) ((float *)(intptr_t)b[k])
+#define BYTES(k) ((uint8_t *)(intptr_t)b[k])
 
-int32_t nothing(const double *b) { return b[0] < 0; }
+ENTRY(nothing) { BLOCK; return b[0] < 0; }
 
 static void saxpy_(const float *restrict x, float *restrict y, float a, int n) {
   for (int i = 0; i < n; i++) y[i] = a * x[i] + y[i];
 }
-int32_t saxpy(const double *b) { saxpy_(FLOATS(0), FLOATS(1), b[2], b[3]); return 0; }
+ENTRY(saxpy) { BLOCK; saxpy_(FLOATS(0), FLOATS(1), b[2], b[3]); return 0; }
 
 static float sum_(float *restrict x, int n) {
   floats partial[8] = {{0}};
@@ -43,7 +46,7 @@ static float sum_(float *restrict x, int n) {
   for (; i < n; i++) total += x[i];
   return total;
 }
-int32_t sum(const double *b) { FLOATS(1)[0] = sum_(FLOATS(0), b[2]); return 0; }
+ENTRY(sum) { BLOCK; FLOATS(1)[0] = sum_(FLOATS(0), b[2]); return 0; }
 
 static inline float from_bits(int32_t bits) { float x; memcpy(&x, &bits, 4); return x; }
 static inline int32_t to_bits(float x) { int32_t bits; memcpy(&bits, &x, 4); return bits; }
@@ -67,7 +70,7 @@ static inline float exp_(float x) {
 static void exp_map_(const float *restrict x, float *restrict y, int n) {
   for (int i = 0; i < n; i++) y[i] = exp_(x[i]);
 }
-int32_t exp_map(const double *b) { exp_map_(FLOATS(0), FLOATS(1), b[2]); return 0; }
+ENTRY(exp_map) { BLOCK; exp_map_(FLOATS(0), FLOATS(1), b[2]); return 0; }
 
 static void polynomial_(const float *restrict x, float *restrict y, int n) {
   for (int i = 0; i < n; i++) {
@@ -84,7 +87,7 @@ static void polynomial_(const float *restrict x, float *restrict y, int n) {
     y[i] = p;
   }
 }
-int32_t polynomial(const double *b) { polynomial_(FLOATS(0), FLOATS(1), b[2]); return 0; }
+ENTRY(polynomial) { BLOCK; polynomial_(FLOATS(0), FLOATS(1), b[2]); return 0; }
 
 /* One row of environments at a time, from the last to the first: every row is a plain vector loop. */
 static void gae_row(const float *restrict rewards, const float *restrict values, const float *restrict next,
@@ -95,7 +98,8 @@ static void gae_row(const float *restrict rewards, const float *restrict values,
     out[e] = (rewards[e] - values[e]) + (ended[e] ? 0.0f : tail);
   }
 }
-int32_t gae(const double *b) {
+ENTRY(gae) {
+  BLOCK;
   const float *rewards = FLOATS(0), *values = FLOATS(1), *next = FLOATS(3);
   const uint8_t *ended = BYTES(2);
   float *out = FLOATS(4), gamma = b[5], both = gamma * (float)b[6];
@@ -150,8 +154,15 @@ static void cartpole_(float *restrict x, float *restrict x_dot, float *restrict 
     reward[i] = 1.0f;
   }
 }
-int32_t cartpole(const double *b) {
+ENTRY(cartpole) {
+  BLOCK;
   cartpole_(FLOATS(0), FLOATS(1), FLOATS(2), FLOATS(3), BYTES(4), BYTES(5), FLOATS(6), b[7]);
   return 0;
 }
 `;
+
+export const C_BASELINES: CSource = {
+  source: SOURCE,
+  symbols: ["nothing", "saxpy", "sum", "exp_map", "polynomial", "gae", "cartpole"],
+  flags: ["-O3", "-march=native", "-fno-trapping-math"],
+};

@@ -11,20 +11,31 @@ import { assign, binary, constant, convert, get, i32, lengthOf, local, not, sele
 import type { Expr, For, Func, Load, Local, Module, Site, Stmt, Store } from "../nodes.ts";
 import { placeOf } from "../places.ts";
 import { printExpr } from "../print.ts";
-import { assignedLocals, eachExpr, eachStmt, stmtExprs, withBodies, withExprs, withOperands } from "../walk.ts";
+import {
+  assignedLocals,
+  eachExpr,
+  eachStmt,
+  stmtBodies,
+  stmtExprs,
+  withBodies,
+  withExprs,
+  withOperands,
+} from "../walk.ts";
 import { allOf, Intervals, type Knowledge } from "./intervals.ts";
 import { rewriteFunctions } from "./rewrite.ts";
 
 type Access = Load | Store;
 
-/** Loads and stores of a list of statements, nested ones included. */
-function accessesIn(body: readonly Stmt[]): Access[] {
-  const found: Access[] = [];
-  eachStmt(body, (s) => {
-    for (const e of stmtExprs(s)) eachExpr(e, (x) => x.kind === "load" && found.push(x));
-    if (s.kind === "store") found.push(s);
-  });
-  return found;
+/** Loads and stores of a list of statements, nested ones included; `always` is false under a condition. */
+function* accessesIn(body: readonly Stmt[], always = true): Generator<{ access: Access; always: boolean }> {
+  for (const s of body) {
+    const loads: Load[] = [];
+    for (const e of stmtExprs(s)) eachExpr(e, (x) => x.kind === "load" && loads.push(x));
+    for (const access of loads) yield { access, always };
+    if (s.kind === "store") yield { access: s, always };
+    const unconditional = always && s.kind === "for";
+    for (const inner of stmtBodies(s)) yield* accessesIn(inner, unconditional);
+  }
 }
 
 /** How each local of a function comes by its value: what the interval analysis may look through. */
@@ -130,7 +141,8 @@ class BoundsPass {
     const always = new Set(safe);
     const guarded = new Set<Access>();
     const conditions: Expr[] = [];
-    for (const a of accessesIn(s.body)) {
+    let certain = true;
+    for (const { access: a, always: unconditional } of accessesIn(s.body)) {
       if (safe.has(a)) continue;
       const interval = intervals.of(a.index);
       if (!interval) continue;
@@ -139,22 +151,25 @@ class BoundsPass {
       else if (condition.kind !== "const") {
         guarded.add(a);
         conditions.push(condition);
+        certain &&= unconditional;
       }
     }
-    const plain = (known: ReadonlySet<Access>, guards: boolean): Stmt[] => this.#stmt(s, known, guards);
-    if (guarded.size === 0) return plain(always, true);
+    if (guarded.size === 0) return this.#stmt(s, always, true);
     const guard = local("guard", "bool");
     return [
       assign(guard, allOf(conditions.flatMap(conjuncts))),
       {
         kind: "if",
         condition: get(guard),
-        then: plain(new Set([...always, ...guarded]), true),
-        else: plain(always, false),
+        then: this.#stmt(s, new Set([...always, ...guarded]), true),
+        else: this.#stmt(certain ? inOrder(s) : s, always, false),
       },
     ];
   }
 }
+
+/** The copy that runs only to report a certain fault need not be fast: it is kept small. */
+const inOrder = (s: For): For => (s.axis === "parallel" && s.reductions.length === 0 ? { ...s, axis: "serial" } : s);
 
 const isTrue = (e: Expr): boolean => e.kind === "const" && e.value !== 0;
 

@@ -57,6 +57,7 @@ export class LaneCode {
   readonly #b: Builder;
   readonly #lanes: number;
   readonly #shapes: Shapes;
+  readonly #reduced: readonly Local[];
   readonly #shared: ReadonlyMap<Buffer, readonly SharedAccess[]>;
   readonly #locals = new Map<Local, Local>();
   readonly #buffers = new Map<Buffer, Buffer>();
@@ -66,6 +67,7 @@ export class LaneCode {
     this.#b = b;
     this.#lanes = lanes;
     this.#shapes = new Shapes(loop);
+    this.#reduced = loop.reductions.map((r) => r.local);
     this.#shared = shared;
   }
 
@@ -93,7 +95,7 @@ export class LaneCode {
   /** Varying locals that are first assigned under a mask and seen outside of it: their other lanes need some value. */
   #needingStart(body: readonly Stmt[]): Set<Local> {
     const needing = new Set<Local>();
-    const assigned = new Set<Local>();
+    const assigned = new Set<Local>(this.#reduced);
     const walk = (list: readonly Stmt[], region: readonly Stmt[] | undefined): void => {
       for (const s of list) {
         if (s.kind === "assign") {

@@ -10,10 +10,9 @@ function hexFloat(value: number): string {
   bytes.setFloat64(0, value);
   const high = bytes.getUint32(0);
   const exponent = (high >>> 20) & 0x7ff;
-  const digits = ((high & 0xfffff).toString(16).padStart(5, "0") + bytes.getUint32(4).toString(16).padStart(8, "0")).replace(
-    /0+$/,
-    "",
-  );
+  const digits = (
+    (high & 0xfffff).toString(16).padStart(5, "0") + bytes.getUint32(4).toString(16).padStart(8, "0")
+  ).replace(/0+$/, "");
   const lead = exponent === 0 ? 0 : 1;
   const power = exponent === 0 ? -1022 : exponent - 1023;
   return `0x${lead}${digits ? `.${digits}` : ""}p${power}`;
@@ -24,7 +23,12 @@ function floatLiteral(value: number, suffix: string): string {
   const sign = value < 0 || Object.is(value, -0) ? "-" : "";
   const size = Math.abs(value);
   const short = size < 1e6 && Number.isInteger(size * 1024);
-  const text = size === Number.POSITIVE_INFINITY ? `__builtin_inf${suffix}()` : short ? decimal(size) + suffix : hexFloat(size) + suffix;
+  const text =
+    size === Number.POSITIVE_INFINITY
+      ? `__builtin_inf${suffix}()`
+      : short
+        ? decimal(size) + suffix
+        : hexFloat(size) + suffix;
   return sign ? `(-${text})` : text;
 }
 /** A multiple of 1/1024 below 10^6: its decimal digits are exact and never in exponent form. */

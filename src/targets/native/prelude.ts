@@ -21,7 +21,13 @@ const C_TYPE: { readonly [E in Element]: string } = {
 const ELEMENT_BYTES: { readonly [E in Element]: number } = { f32: 4, f64: 8, i32: 4, u32: 4, u8: 1, i64: 8, u64: 8 };
 
 /** How a scalar of each value type is held; a bool is the int 0 or 1. */
-export const HELD: { readonly [D in DType]: StorageType } = { f32: "f32", f64: "f64", i32: "i32", u32: "u32", bool: "i32" };
+export const HELD: { readonly [D in DType]: StorageType } = {
+  f32: "f32",
+  f64: "f64",
+  i32: "i32",
+  u32: "u32",
+  bool: "i32",
+};
 
 export const cType = (element: Element): string => C_TYPE[element];
 

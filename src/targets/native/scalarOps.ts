@@ -38,7 +38,9 @@ export function clzHelper(p: Prelude): string {
 export const SCALAR_UNARY: { readonly [O in UnaryOp]: (p: Prelude, t: DType, x: string) => string } = {
   neg: (_, __, x) => `(-${x})`,
   abs: (p, t, x) =>
-    t === "i32" ? `${p.helper("abs_i32", "int", "int x", () => "return x < 0 ? -x : x;")}(${x})` : builtin("fabs")(p, t, x),
+    t === "i32"
+      ? `${p.helper("abs_i32", "int", "int x", () => "return x < 0 ? -x : x;")}(${x})`
+      : builtin("fabs")(p, t, x),
   sqrt: builtin("sqrt"),
   floor: builtin("floor"),
   ceil: builtin("ceil"),

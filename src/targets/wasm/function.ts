@@ -26,16 +26,11 @@ function isCheap(node: Node): boolean {
 }
 
 export class FunctionBuilder {
-  readonly name: string;
   readonly #params: ValueType[] = [];
   readonly #locals: ValueType[] = [];
   readonly #names: (string | undefined)[] = [];
   readonly #taken = new Map<string, number>();
   #body: Node[] = [];
-
-  constructor(name: string) {
-    this.name = readable(name);
-  }
 
   /** A parameter; all are made before the first local. */
   param(type: ValueType, name: string): LocalGet {

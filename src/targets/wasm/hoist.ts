@@ -5,7 +5,7 @@
  * it themselves and lose nothing. Only innermost loops are treated: a constant kept alive across an inner loop would
  * take a register from it, and a loop that needs all registers runs at half the speed with one less.
  */
-import { children, type LocalGet, type LocalSet, type Node, set, typeOf } from "./code.ts";
+import { type BlockNode, children, type LocalGet, type LocalSet, type Node, set, typeOf } from "./code.ts";
 import type { ValueType } from "./opcodes.ts";
 
 type NewLocal = (type: ValueType) => LocalGet;
@@ -13,9 +13,6 @@ type NewLocal = (type: ValueType) => LocalGet;
 /** Instructions that may trap or look at memory stay where they are. */
 const MOVABLE = /^(?!.*(load|store|atomic|memory|div_s|div_u|rem_s|rem_u|unreachable))/;
 const isSimpleConstant = (node: Node): boolean => node.kind === "op" && /^[if](32|64)\.const$/.test(node.op);
-
-const containsLoop = (nodes: readonly Node[]): boolean =>
-  nodes.some((node) => node.kind === "loop" || containsLoop(children(node)));
 
 function countSets(nodes: readonly Node[], counts: Map<number, number>): Map<number, number> {
   for (const node of nodes) {
@@ -128,34 +125,47 @@ class LoopHoister {
   }
 }
 
-function rewrite(nodes: readonly Node[], setCounts: ReadonlyMap<number, number>, newLocal: NewLocal): Node[] {
-  return nodes.flatMap((node): Node[] => {
-    switch (node.kind) {
-      case "loop": {
-        if (containsLoop(node.body)) return [{ ...node, body: rewrite(node.body, setCounts, newLocal) }];
-        const hoister = new LoopHoister(node.body, setCounts, newLocal);
-        const body = hoister.statements(node.body);
-        return [...hoister.before, { ...node, body }];
+/** Rewrites lists of statements from the innermost loops out. */
+class Rewriter {
+  readonly #setCounts: ReadonlyMap<number, number>;
+  readonly #newLocal: NewLocal;
+  /** Loops met so far: how a loop tells whether there was one inside it. */
+  #loops = 0;
+
+  constructor(setCounts: ReadonlyMap<number, number>, newLocal: NewLocal) {
+    this.#setCounts = setCounts;
+    this.#newLocal = newLocal;
+  }
+
+  list(nodes: readonly Node[]): Node[] {
+    return nodes.flatMap((node): readonly Node[] => {
+      switch (node.kind) {
+        case "loop":
+          return this.#loop(node);
+        case "block":
+          return [{ ...node, body: this.list(node.body) }];
+        case "if":
+          return [{ ...node, then: this.list(node.then), else: this.list(node.else) }];
+        default:
+          return [node];
       }
-      case "block":
-        return [{ ...node, body: rewrite(node.body, setCounts, newLocal) }];
-      case "if":
-        return [
-          {
-            ...node,
-            then: rewrite(node.then, setCounts, newLocal),
-            else: rewrite(node.else, setCounts, newLocal),
-          },
-        ];
-      default:
-        return [node];
-    }
-  });
+    });
+  }
+
+  #loop(node: BlockNode): Node[] {
+    const before = this.#loops;
+    const body = this.list(node.body);
+    const innermost = this.#loops === before;
+    this.#loops += 1;
+    if (!innermost) return [{ ...node, body }];
+    const hoister = new LoopHoister(body, this.#setCounts, this.#newLocal);
+    const rest = hoister.statements(body);
+    return [...hoister.before, { ...node, body: rest }];
+  }
 }
 
 /** The same code with the invariants of innermost loops in front of them; parameters come with a value already. */
 export function hoistInvariants(body: readonly Node[], params: number, newLocal: NewLocal): Node[] {
-  if (!containsLoop(body)) return [...body];
   const given = new Map(Array.from({ length: params }, (_, index) => [index, 1]));
-  return rewrite(body, countSets(body, given), newLocal);
+  return new Rewriter(countSets(body, given), newLocal).list(body);
 }

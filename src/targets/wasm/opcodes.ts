@@ -9,7 +9,17 @@
 export type ValueType = "i32" | "i64" | "f32" | "f64" | "v128";
 
 /** What follows the opcode: nothing, an alignment and offset, a lane, both, 16 bytes, or a number of some type. */
-export type ImmediateKind = "none" | "memory" | "memoryLane" | "lane" | "bytes" | "i32" | "i64" | "f32" | "f64" | "fill";
+export type ImmediateKind =
+  | "none"
+  | "memory"
+  | "memoryLane"
+  | "lane"
+  | "bytes"
+  | "i32"
+  | "i64"
+  | "f32"
+  | "f64"
+  | "fill";
 
 export interface Opcode {
   readonly code: number;

@@ -73,7 +73,10 @@ class FunctionPrinter {
   #head(node: Node): string {
     switch (node.kind) {
       case "op":
-        return [node.op.startsWith("select") ? "select" : node.op, ...immediates(OPCODES[node.op], node.immediates)].join(" ");
+        return [
+          node.op.startsWith("select") ? "select" : node.op,
+          ...immediates(OPCODES[node.op], node.immediates),
+        ].join(" ");
       case "get":
       case "set":
         return `local.${node.kind} ${this.#local(node.index)}`;

@@ -6,7 +6,7 @@
  */
 import { IrError } from "../../ir/build.ts";
 import type { BinaryOp, Conversion, DType, UnaryOp } from "../../ir/types.ts";
-import { call, choose, constantOf, f32, f64, type FunctionRef, i32, i64, type Node, op } from "./code.ts";
+import { call, choose, constantOf, type FunctionRef, f32, f64, i32, i64, type Node, op } from "./code.ts";
 import type { FunctionBuilder } from "./function.ts";
 import type { OpName, ValueType } from "./opcodes.ts";
 
@@ -79,8 +79,7 @@ const absolute: UnaryRule = (x, dtype, { build }) => {
   return op("i32.sub", [op("i32.xor", [value, sign]), sign]);
 };
 
-const highWord = (x: Node): Node =>
-  op("i32.wrap_i64", [op("i64.shr_u", [op("i64.reinterpret_f64", [x]), i64(32n)])]);
+const highWord = (x: Node): Node => op("i32.wrap_i64", [op("i64.shr_u", [op("i64.reinterpret_f64", [x]), i64(32n)])]);
 
 export const SCALAR_UNARY: { readonly [O in UnaryOp]: UnaryRule } = {
   neg: negate,
@@ -121,9 +120,7 @@ const remainder: BinaryRule = (a, b, dtype, { build, helper }) => {
       return call(helper("fmod"), [a, b]);
     case "f32":
       // The remainder of two f32 is an f32, so computing it in f64 changes nothing.
-      return op("f32.demote_f64", [
-        call(helper("fmod"), [op("f64.promote_f32", [a]), op("f64.promote_f32", [b])]),
-      ]);
+      return op("f32.demote_f64", [call(helper("fmod"), [op("f64.promote_f32", [a]), op("f64.promote_f32", [b])])]);
     default: {
       const name: OpName = dtype === "i32" ? "i32.rem_s" : "i32.rem_u";
       const known = constantOf(b);

@@ -1,0 +1,143 @@
+/**
+ * @file The suite `kernels`: generated code against what hand-written C and JavaScript reach, what a call costs, and
+ * how long compiling takes. All on one thread; every ratio is measured in one run with its arms interleaved.
+ */
+import { LockstepError } from "../../platform/errors.ts";
+import type { TargetName } from "../../targets/target.ts";
+import { EXACT, gate } from "../gate.ts";
+import type { BarSpec } from "../result.ts";
+import { medianOf, type Recorder, type Samples, type Suite } from "../suite.ts";
+import type { Arm } from "../timing.ts";
+import { type CLibrary, loadC } from "./c-library.ts";
+import { C_BASELINES } from "./kernels-c.ts";
+import { CASES, type CaseArrays, type KernelCase, makeArrays, plainArray } from "./kernels-cases.ts";
+import { measureCalls, measureCompiling } from "./kernels-costs.ts";
+import { bindCase } from "./kernels-ours.ts";
+import { measurePeers } from "./kernels-peers.ts";
+
+/** One side of a workload: its own arrays, and a call on them. */
+interface Side {
+  readonly framework: string;
+  readonly arrays: CaseArrays;
+  readonly run: () => unknown;
+}
+
+const HAND = "hand-written js";
+const C = "hand-written c";
+const TARGETS: readonly TargetName[] = ["native", "wasm", "js"];
+
+/** The ratios the suite promises, in the order in which they are reported. */
+const RATIOS: readonly {
+  readonly id: string;
+  readonly ours: string;
+  readonly baseline: string;
+  readonly limit: number;
+  readonly what: string;
+}[] = [
+  { id: "native-vs-c", ours: "native", baseline: C, limit: 0.9, what: "native against hand-written C" },
+  { id: "wasm-vs-js", ours: "wasm", baseline: "js", limit: 3, what: "wasm against the js target" },
+  { id: "js-vs-hand", ours: "js", baseline: HAND, limit: 0.8, what: "js target against a hand-written loop" },
+];
+
+const reasonOf = (error: unknown): string => {
+  if (error instanceof LockstepError) return error.message;
+  throw error;
+};
+
+function cSide(one: KernelCase, library: CLibrary): Side {
+  const arrays = makeArrays(one, (storage, length) => library.array(storage, length));
+  const words = one.c.block.map((word) => (typeof word === "number" ? word : (arrays[word] ?? one.scalars[word] ?? 0)));
+  return { framework: C, arrays, run: library.bind(one.c.symbol, words) };
+}
+
+function handSide(one: KernelCase): Side {
+  const arrays = makeArrays(one, plainArray);
+  return { framework: HAND, arrays, run: one.js(arrays, one.scalars) };
+}
+
+/** Calls every side once: hand-written ones must be near ours, and our targets must have the same bits. */
+function checkSides(one: KernelCase, sides: readonly Side[]): void {
+  for (const side of sides) side.run();
+  const reference = sides.find((side) => side.framework === "js") ?? sides[0];
+  for (const side of sides) {
+    const ours = TARGETS.some((target) => target === side.framework);
+    for (const name of one.outputs) {
+      const what = `${one.name}.${name}, ${reference?.framework} against ${side.framework}`;
+      gate(what, reference?.arrays[name] ?? [], side.arrays[name] ?? [], ours ? EXACT : one.tolerance);
+    }
+  }
+}
+
+interface Missing {
+  /** Why a side is not there, by framework. */
+  readonly [framework: string]: string;
+}
+
+function sidesOf(one: KernelCase, library: CLibrary | undefined, missing: { [framework: string]: string }): Side[] {
+  const sides: Side[] = [handSide(one)];
+  if (library !== undefined) sides.push(cSide(one, library));
+  for (const target of TARGETS) {
+    try {
+      sides.push({ framework: target, ...bindCase(one, target) });
+    } catch (error) {
+      missing[target] = reasonOf(error);
+    }
+  }
+  return sides;
+}
+
+function recordBars(recorder: Recorder, found: ReadonlyMap<string, Samples>, missing: Missing): void {
+  for (const ratio of RATIOS) {
+    for (const one of CASES) {
+      const samples = found.get(one.name) ?? new Map();
+      const measured = recorder.compare(`${one.name}/${ratio.ours}`, samples, ratio.ours, ratio.baseline);
+      const spec: BarSpec = {
+        id: `${ratio.id}/${one.name}`,
+        what: `${ratio.what}: ${one.what}`,
+        relation: ">=",
+        limit: ratio.limit,
+        unit: "x",
+      };
+      recorder.bar(
+        spec,
+        measured,
+        missing[ratio.ours] ?? missing[ratio.baseline] ?? "the gate of this workload failed",
+      );
+    }
+  }
+}
+
+async function run(recorder: Recorder): Promise<void> {
+  const missing: { [framework: string]: string } = {};
+  let library: CLibrary | undefined;
+  try {
+    library = loadC(C_BASELINES);
+  } catch (error) {
+    missing[C] = reasonOf(error);
+  }
+  const found = new Map<string, Samples>();
+  for (const one of CASES) {
+    const sides = sidesOf(one, library, missing);
+    const { name, params, items } = one;
+    const arms = sides.map(({ framework, run: call }): Arm => ({ framework, run: call }));
+    const check = (): void => checkSides(one, sides);
+    found.set(name, recorder.workload({ name, category: "kernels", params, items, arms, gate: check }));
+  }
+  for (const [framework, reason] of Object.entries(missing)) recorder.skip(framework, reason);
+  recordBars(recorder, found, missing);
+  if (library !== undefined) {
+    const empty = library.bind("nothing", [1]);
+    const arms = [{ framework: C, run: empty }];
+    const samples = recorder.workload({ name: "call/nothing", category: "calls", params: {}, items: 1, arms });
+    recorder.say(`an empty C function through koffi: ${medianOf(samples, C)?.toFixed(0)} ns`);
+  }
+  measureCalls(recorder, missing);
+  measureCompiling(recorder, missing);
+  if (recorder.options.peers) await measurePeers(recorder, process.cwd());
+}
+
+export const kernelsSuite: Suite = {
+  name: "kernels",
+  what: "generated code against hand-written C and JavaScript, call overhead, compile times",
+  run,
+};

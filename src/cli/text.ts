@@ -1,0 +1,54 @@
+/**
+ * @file Text for terminals: colour only where it is wanted, columns that line up.
+ */
+
+export interface Style {
+  bold(text: string): string;
+  dim(text: string): string;
+  good(text: string): string;
+  bad(text: string): string;
+}
+
+const plain = (text: string): string => text;
+const coded =
+  (code: number) =>
+  (text: string): string =>
+    `\u001b[${code}m${text}\u001b[0m`;
+
+/** Colours for a terminal; none for a pipe, with NO_COLOR, or on a terminal that has none. */
+export function styleFor(stream: { readonly isTTY?: boolean }, environment: NodeJS.ProcessEnv = process.env): Style {
+  const colours = stream.isTTY === true && !environment.NO_COLOR && environment.TERM !== "dumb";
+  if (!colours) return { bold: plain, dim: plain, good: plain, bad: plain };
+  return { bold: coded(1), dim: coded(2), good: coded(32), bad: coded(31) };
+}
+
+/** Lines whose cells stand under each other; a column named in `right` is set to the right. */
+export function columns(rows: readonly (readonly string[])[], right: readonly number[] = []): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.forEach((cell, k) => {
+      widths[k] = Math.max(widths[k] ?? 0, cell.length);
+    });
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, k) => (right.includes(k) ? cell.padStart(widths[k] ?? 0) : cell.padEnd(widths[k] ?? 0)))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+/** Breaks text at spaces so that no line is longer than `width`, where a word is not longer itself. */
+export function wrap(text: string, width: number, indent = ""): string {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = indent + word;
+    } else {
+      line = line === "" ? word : `${line} ${word}`;
+    }
+  }
+  return [...lines, line].join("\n");
+}

@@ -1,0 +1,114 @@
+/**
+ * @file Giving names to values and values to cells: declarations, parameters, destructuring, assignment.
+ */
+import type { AnyNode, Expression, Identifier, Pattern } from "acorn";
+import { elementOf, fieldOf } from "./access.ts";
+import { type Context, type Frame, isCheap, numberOf, spanOf, valueOf } from "./context.ts";
+import type { Span } from "./errors.ts";
+import { literal } from "./fold.ts";
+import { refuse } from "./refusals.ts";
+import { type Binding, isAssigned } from "./scopes.ts";
+import { isTerm, type Term } from "./terms.ts";
+import { type Cell, describe, type Value } from "./values.ts";
+
+export function bindingOf(frame: Frame, id: Identifier): Binding {
+  return frame.unit.names.bindings.get(id) ?? refuse("closure", spanOf(frame, id), id.name);
+}
+
+/** Names a value: a number gets a variable unless it can stand for itself, anything else is only a name. */
+export function declare(cx: Context, frame: Frame, id: Identifier, value: Value | undefined): void {
+  const binding = bindingOf(frame, id);
+  const span = spanOf(frame, id);
+  // A second `var` of the same name, or a `var` in a loop, assigns the same variable.
+  const before = binding.keyword === "var" ? frame.names.find(binding) : undefined;
+  if (before?.kind === "variableCell" && value) return assignCell(cx, before, numberOf(value, span), span);
+  if (value === undefined || value.kind === "nothing") {
+    const variable = cx.variable(id.name, span, false);
+    cx.emit({ kind: "clear", variable });
+    return frame.names.set(binding, { kind: "variableCell", variable });
+  }
+  if (!isTerm(value)) {
+    if (isAssigned(binding)) refuse("rebinding", span, id.name, describe(value));
+    return frame.names.set(binding, value);
+  }
+  if (!isAssigned(binding) && isCheap(value)) return frame.names.set(binding, value);
+  const variable = cx.variable(id.name, span, !isAssigned(binding));
+  cx.assign(variable, value, span);
+  frame.names.set(binding, { kind: "variableCell", variable });
+}
+
+/** Evaluates the default of a pattern; handed in, because it is an expression. */
+export type Evaluate = (node: Expression) => Value;
+
+/** Takes a value apart along a pattern; `bind` receives the names. */
+export function destructure(
+  cx: Context,
+  frame: Frame,
+  pattern: Pattern | AnyNode,
+  value: Value | undefined,
+  evaluate: Evaluate,
+  bind: (target: AnyNode, value: Value | undefined) => void,
+): void {
+  switch (pattern.type) {
+    case "AssignmentPattern":
+      return destructure(cx, frame, pattern.left, value ?? evaluate(pattern.right), evaluate, bind);
+    case "ObjectPattern":
+      for (const property of pattern.properties) {
+        if (property.type === "RestElement") refuse("spread", spanOf(frame, property));
+        const name = keyOf(frame, property.key);
+        const span = spanOf(frame, property);
+        const field = value && hasField(value, name) ? valueOf(fieldOf(value, name, span), span) : undefined;
+        if (!field && property.value.type !== "AssignmentPattern") refuse("field", span, name);
+        destructure(cx, frame, property.value, field, evaluate, bind);
+      }
+      return;
+    case "ArrayPattern":
+      pattern.elements.forEach((element, k) => {
+        if (!element || !value) return;
+        const span = spanOf(frame, element);
+        const item = valueOf(elementOf(cx, value, literal(k, span), span), span);
+        destructure(cx, frame, element, item, evaluate, bind);
+      });
+      return;
+    default:
+      return bind(pattern, value);
+  }
+}
+function hasField(value: Value, name: string): boolean {
+  return value.kind !== "record" || value.fields.has(name);
+}
+/** The name of a property key. */
+export function keyOf(frame: Frame, key: AnyNode): string {
+  if (key.type === "Identifier") return key.name;
+  if (key.type === "Literal" && (typeof key.value === "string" || typeof key.value === "number"))
+    return String(key.value);
+  return refuse("accessor", spanOf(frame, key));
+}
+
+export function declarePattern(
+  cx: Context,
+  frame: Frame,
+  pattern: Pattern,
+  value: Value | undefined,
+  evaluate: Evaluate,
+): void {
+  destructure(cx, frame, pattern, value, evaluate, (target, item) => {
+    if (target.type !== "Identifier") refuse("update", spanOf(frame, target), "this");
+    declare(cx, frame, target, item);
+  });
+}
+
+export function assignCell(cx: Context, cell: Cell, value: Term, span: Span): void {
+  if (cell.kind === "variableCell") cx.assign(cell.variable, value, span);
+  else cx.store(cell.view, cell.index, value, span);
+}
+
+/** The cell that a name stands for. */
+export function cellOf(frame: Frame, id: Identifier): Cell {
+  const span = spanOf(frame, id);
+  const binding = frame.unit.names.bindings.get(id) ?? refuse("closure", span, id.name);
+  if (binding.keyword === "const") refuse("constantStore", span, id.name);
+  const bound = frame.names.find(binding) ?? refuse("useBeforeDeclaration", span, id.name);
+  if (bound.kind === "variableCell" || bound.kind === "elementCell") return bound;
+  return refuse("rebinding", span, id.name, describe(bound));
+}

@@ -1,0 +1,123 @@
+/**
+ * @file What a function hands back: nothing, a number, or a record of numbers.
+ */
+import type { AnyNode, Expression, Statement } from "acorn";
+import { type Context, type Frame, spanOf, valueOf } from "./context.ts";
+import type { Span } from "./errors.ts";
+import { effect, expression } from "./expressions.ts";
+import { refuse } from "./refusals.ts";
+import type { FunctionNode } from "./source.ts";
+import { childrenOf } from "./syntax.ts";
+import { isTerm } from "./terms.ts";
+import type { Cell, RecordValue, Value } from "./values.ts";
+
+/** The `return` statements of a function, those of functions inside it left out. */
+export function returnsOf(node: AnyNode): (AnyNode & { type: "ReturnStatement" })[] {
+  if (node.type === "ReturnStatement") return [node];
+  return childrenOf(node).flatMap((child) => (isFunction(child) ? [] : returnsOf(child)));
+}
+const isFunction = (node: AnyNode): node is FunctionNode => /Function(Expression|Declaration)$/.test(node.type);
+
+/** Whether the only `return` is the last statement, so that its value needs no variable. */
+export function hasPlainReturn(body: readonly Statement[]): boolean {
+  const all = body.flatMap((s) => (isFunction(s) ? [] : returnsOf(s)));
+  return all.length === 1 && body.at(-1) === all[0];
+}
+
+/** Whether every path through the statements ends in `return`. */
+export function alwaysReturns(list: readonly Statement[]): boolean {
+  return list.some((s) => {
+    switch (s.type) {
+      case "ReturnStatement":
+        return true;
+      case "BlockStatement":
+        return alwaysReturns(s.body);
+      case "IfStatement":
+        return alwaysReturns([s.consequent]) && !!s.alternate && alwaysReturns([s.alternate]);
+      case "SwitchStatement":
+        return (
+          s.cases.some((c) => !c.test) && s.cases.every((c) => c.consequent.length === 0 || alwaysReturns(c.consequent))
+        );
+      case "WhileStatement":
+      case "ForStatement":
+        return isEndless(s.test) && !hasBreak(s.body);
+      default:
+        return false;
+    }
+  });
+}
+function isEndless(test: Expression | null | undefined): boolean {
+  if (!test) return true;
+  return (test.type === "Literal" && !!test.value) || (test.type === "UnaryExpression" && test.operator === "!");
+}
+function hasBreak(node: AnyNode): boolean {
+  return node.type === "BreakStatement" || childrenOf(node).some((child) => !isFunction(child) && hasBreak(child));
+}
+
+/** Whether an expression is written for what it does. */
+function hasEffect(node: AnyNode): boolean {
+  switch (node.type) {
+    case "AssignmentExpression":
+    case "UpdateExpression":
+    case "CallExpression":
+      return true;
+    case "UnaryExpression":
+      return node.operator === "void";
+    case "SequenceExpression":
+      return hasEffect(node.expressions.at(-1) as Expression);
+    case "LogicalExpression":
+      return hasEffect(node.right);
+    case "ConditionalExpression":
+      return hasEffect(node.consequent) || hasEffect(node.alternate);
+    default:
+      return false;
+  }
+}
+
+/** An expression whose value the caller does not take: allowed for its effects. */
+export function discard(cx: Context, frame: Frame, node: Expression): void {
+  if (frame.isKernel && !hasEffect(node)) refuse("returnValue", spanOf(frame, node));
+  effect(cx, frame, node);
+}
+
+/** Hands a value to the caller; the jump is the statement's business. */
+export function returnStatement(
+  cx: Context,
+  frame: Frame,
+  argument: Expression | null | undefined,
+  span: Span,
+): void {
+  if (!argument) return;
+  if (!frame.wantsValue) return discard(cx, frame, argument);
+  const value = expression(cx, frame, argument);
+  if (frame.plainReturn) frame.result = value;
+  else keepResult(cx, frame, value, span);
+}
+
+/** Puts a value where all `return`s of the function put theirs. */
+function keepResult(cx: Context, frame: Frame, value: Value, span: Span): void {
+  if (isTerm(value)) {
+    const result = frame.result ?? newNumber(cx, span);
+    if (result.kind !== "read") return refuse("returnShape", span, frame.name);
+    frame.result = result;
+    cx.assign(result.variable, value, span);
+    return;
+  }
+  if (value.kind !== "record") return refuse("returnShape", span, frame.name);
+  const before = frame.result ?? newRecord(cx, value, span);
+  if (before.kind !== "record" || [...before.fields.keys()].sort().join() !== [...value.fields.keys()].sort().join())
+    return refuse("returnShape", span, frame.name);
+  frame.result = before;
+  for (const [name, cell] of before.fields) {
+    const item = valueOf(value.fields.get(name) as Value | Cell, span);
+    if (cell.kind !== "variableCell" || !isTerm(item)) return refuse("returnShape", span, frame.name);
+    cx.assign(cell.variable, item, span);
+  }
+}
+function newNumber(cx: Context, span: Span): Value {
+  return { kind: "read", variable: cx.variable("returned", span, true), span };
+}
+function newRecord(cx: Context, like: RecordValue, span: Span): RecordValue {
+  const cell = (name: string): Cell => ({ kind: "variableCell", variable: cx.variable(name, span, false) });
+  return { kind: "record", fields: new Map([...like.fields.keys()].map((name) => [name, cell(name)])) };
+}

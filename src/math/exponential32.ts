@@ -1,0 +1,157 @@
+/**
+ * @file exp and its relatives in f32: exp, exp2, expm1, sinh, cosh, sigmoid, tanh.
+ *
+ * x = n ln 2 + r with |r| <= ln 2 / 2, a polynomial in r, and the factor 2^n applied in two halves so that results
+ * overflow to infinity and underflow through the denormals with one rounding. tanh needs no exponential: see there.
+ * Coefficients are minimax fits, rounded to f32 one after the other with the rest fitted again.
+ */
+import type { Builder } from "../ir/build.ts";
+import type { Expr } from "../ir/nodes.ts";
+import {
+  abs,
+  add,
+  atLeast,
+  atMost,
+  binary,
+  bits,
+  div,
+  eq,
+  f32,
+  fromBits,
+  gt,
+  int,
+  lt,
+  mul,
+  monicPolynomial,
+  neg,
+  polynomial,
+  select,
+  shl,
+  shr,
+  sub,
+  withSignOf,
+} from "./common.ts";
+
+/** Adding this rounds to an integer n, which is then in the low bits of the sum, biased by twice 127. */
+const ROUNDER = 12582912 + 254;
+const ROUNDER_BITS = 0x4b400000 + 254;
+const LOG2_E = f32(1.4426950408889634);
+/** ln 2 in two parts; the first has 16 bits, so that its product with n is exact. */
+const LN2_HIGH = f32(0.693145751953125);
+const LN2_LOW = f32(1.4286068203094172e-6);
+/** (e^r - 1 - r) / r^2, for e^r within 0.04 of a unit in the last place. */
+const EXP = [0.49999991059303284, 0.16666510701179504, 0.041668519377708435, 0.00836985930800438, 0.0013829712988808751];
+/** (2^r - 1) / r. */
+const EXP2 = [
+  0.6931472420692444, 0.2402266412973404, 0.055502720177173615, 0.009616370312869549, 0.00134171056561172,
+  0.00015913999231997877,
+];
+/** (sinh x - x) / x^3 in x^2, for |x| <= 1. */
+const SINH = [0.1666671633720398, 0.008330270648002625, 0.00020373340521473438];
+
+interface Reduced {
+  /** The sum whose low bits hold n. */
+  readonly rounded: Expr;
+  readonly r: Expr;
+}
+
+/** x = n ln 2 + r. */
+function reduce(b: Builder, x: Expr): Reduced {
+  const rounded = b.let("k", add(mul(x, LOG2_E), f32(ROUNDER)));
+  const n = b.let("n", sub(rounded, f32(ROUNDER)));
+  return { rounded, r: b.let("r", sub(sub(x, mul(n, LN2_HIGH)), mul(n, LN2_LOW))) };
+}
+
+/** e^r - 1 for the reduced r. */
+const expm1Reduced = (r: Expr): Expr => add(r, mul(mul(r, r), polynomial(r, EXP)));
+
+/** p 2^(n + shift), in two halves: for n from -252 to 254. */
+function scale(b: Builder, p: Expr, rounded: Expr, shift = 0): Expr {
+  const k = b.let("k", shift === 0 ? bits(rounded) : add(bits(rounded), int(shift)));
+  const half = b.let("h", shr(k, 1));
+  return mul(mul(p, fromBits(shl(half, 23))), fromBits(shl(sub(k, half), 23)));
+}
+
+/** e^x 2^shift, for x between -104 and 89 (or NaN). */
+function expInRange(b: Builder, x: Expr, shift = 0): Expr {
+  const { rounded, r } = reduce(b, x);
+  return scale(b, add(expm1Reduced(r), f32(1)), rounded, shift);
+}
+
+export function exp32(b: Builder, x: Expr): Expr {
+  return expInRange(b, b.let("x", atLeast(atMost(x, f32(89)), f32(-104))));
+}
+
+export function exp2_32(b: Builder, x: Expr): Expr {
+  const clamped = b.let("x", atLeast(atMost(x, f32(129)), f32(-151)));
+  const rounded = b.let("k", add(clamped, f32(ROUNDER)));
+  const r = b.let("r", sub(clamped, sub(rounded, f32(ROUNDER))));
+  return scale(b, add(mul(polynomial(r, EXP2), r), f32(1)), rounded);
+}
+
+/** 2^n (e^r - 1 + (1 - 2^-n)): exact where the parts cancel, and e^r - 1 itself when n is 0. */
+export function expm1_32(b: Builder, x: Expr): Expr {
+  const clamped = b.let("x", atLeast(atMost(x, f32(89)), f32(-18)));
+  const { rounded, r } = reduce(b, clamped);
+  const inverse = fromBits(shl(binary("max", sub(int(ROUNDER_BITS + 127), bits(rounded)), int(0)), 23));
+  const y = scale(b, sub(expm1Reduced(r), sub(inverse, f32(1))), rounded);
+  return select(eq(x, f32(0)), x, y);
+}
+
+/** e^|x| / 2, without overflow before its time. */
+const halfExp = (b: Builder, magnitude: Expr): Expr => b.let("e", expInRange(b, b.let("x", atMost(magnitude, f32(90))), -1));
+
+export function sinh32(b: Builder, x: Expr): Expr {
+  const a = b.let("a", abs(x));
+  const square = b.let("s", mul(a, a));
+  const small = add(a, mul(mul(a, square), polynomial(square, SINH)));
+  const e = halfExp(b, a);
+  return withSignOf(select(gt(a, f32(1)), sub(e, div(f32(0.25), e)), small), x);
+}
+
+export function cosh32(b: Builder, x: Expr): Expr {
+  const e = halfExp(b, abs(x));
+  return add(e, div(f32(0.25), e));
+}
+
+/**
+ * 1 / (1 + e^-x) with e^-x = 2^n (1 + m): the sum 1 + 2^n + 2^n m is taken from its smallest term up, and all of it is
+ * scaled by 2^-32, so that it does not overflow where the quotient is a denormal.
+ */
+export function sigmoid32(b: Builder, x: Expr): Expr {
+  const clamped = b.let("x", atLeast(atMost(x, f32(20)), f32(-104)));
+  const rounded = b.let("k", add(mul(clamped, f32(-Math.LOG2E)), f32(SIGMOID_ROUNDER)));
+  const n = b.let("n", sub(rounded, f32(SIGMOID_ROUNDER)));
+  const r = b.let("r", add(add(clamped, mul(n, LN2_HIGH)), mul(n, LN2_LOW)));
+  const m = sub(mul(mul(r, r), polynomial(r, EXP_OF_MINUS)), r);
+  const power = b.let("p", fromBits(shl(bits(rounded), 23)));
+  const sum = add(mul(power, m), atMost(power, f32(SIGMOID_ONE)));
+  return div(f32(SIGMOID_ONE), add(sum, atLeast(power, f32(SIGMOID_ONE))));
+}
+/** Rounds like ROUNDER; the low bits are the exponent of 2^(n - 32). */
+const SIGMOID_ROUNDER = 12582912 + 127 - 32;
+const SIGMOID_ONE = 2 ** -32;
+const EXP_OF_MINUS = EXP.map((c, k) => (k % 2 === 0 ? c : -c));
+
+/**
+ * tanh(x / 2) = N / D with an odd N and an even D, and 1 - tanh x = (D - N)^2 / (N^2 + D^2): exact enough because it
+ * is less than a third of the result where it is used. Below, x - tanh x over the same denominator serves alike, so
+ * that one division does for both.
+ */
+export function tanh32(b: Builder, x: Expr): Expr {
+  const a = b.let("a", atMost(abs(x), f32(TANH_LIMIT)));
+  const square = b.let("s", mul(a, a));
+  const n = b.let("n", mul(a, polynomial(square, TANH_N)));
+  const d = b.let("d", monicPolynomial(square, TANH_D));
+  const difference = b.let("e", sub(d, n));
+  const small = b.let("small", lt(square, f32(TANH_SMALL)));
+  const numerator = select(small, mul(mul(a, square), polynomial(square, TANH_G)), mul(difference, difference));
+  const correction = div(numerator, add(mul(n, n), mul(d, d)));
+  return withSignOf(sub(select(small, a, f32(1)), correction), x);
+}
+/** From here on tanh x rounds to 1. */
+const TANH_LIMIT = 9.2;
+const TANH_SMALL = 1.1236;
+const TANH_N = [416698.9375, 12376.900390625, 46.99717330932617];
+const TANH_D = [833398.0, 94203.453125, 999.3855590820312];
+const TANH_G = [231517962240, 17608628224, 352706592];

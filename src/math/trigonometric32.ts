@@ -1,0 +1,110 @@
+/**
+ * @file sin, cos and tan in f32.
+ *
+ * x = k pi/2 + r with |r| <= pi/4: up to |x| = 199 by three subtractions whose products are exact or too small to
+ * matter, beyond by the exact reduction. sin and cos of one argument share all but their last operations, under the
+ * same expressions, so that a compiler that finds common subexpressions computes them once; `sincos32` does so itself.
+ */
+import { get } from "../ir/build.ts";
+import type { Builder } from "../ir/build.ts";
+import type { Expr } from "../ir/nodes.ts";
+import {
+  abs,
+  add,
+  and,
+  bits,
+  convert,
+  div,
+  eq,
+  f32,
+  f64,
+  flipSign,
+  gt,
+  int,
+  mul,
+  polynomial,
+  select,
+  shl,
+  sub,
+} from "./common.ts";
+import { reduceLarge } from "./reduction.ts";
+
+/** Adding this rounds to an integer, which is then in the low bits of the sum. */
+const ROUNDER = f32(12582912);
+const LARGE = f32(199);
+const TWO_OVER_PI = f32(2 / Math.PI);
+/** pi / 2 in three parts; the first two have 17 bits, so that their products with k up to 127 are exact. */
+const PART1 = f32(1.57080078125);
+const PART2 = f32(-4.45445766672492e-6);
+const PART3 = f32(2.5633440682570896e-12);
+/** (sin r / r - 1) / r^2, (cos r - 1) / r^2 and (tan r / r - 1) / r^2 in r^2. */
+const SIN = [-0.16666655242443085, 0.008332189172506332, -0.0001951828453456983];
+const COS = [-0.49999895691871643, 0.041656333953142166, -0.0013598223449662328];
+const TAN = [
+  0.33333155512809753, 0.13338835537433624, 0.053408198058605194, 0.024441415444016457, 0.003101431066170335,
+  0.009396562352776527,
+];
+
+interface Reduced {
+  /** Its last two bits count quarter turns. */
+  readonly quadrant: Expr;
+  readonly r: Expr;
+  /** What r misses by rounding. */
+  readonly low: Expr;
+}
+
+function reduce(b: Builder, x: Expr, withLow: boolean): Reduced {
+  const quadrant = b.local("q", "i32");
+  const r = b.local("r", "f32");
+  const low = b.local("low", "f32");
+  const rounded = b.let("k", add(mul(x, TWO_OVER_PI), ROUNDER));
+  const n = b.let("n", sub(rounded, ROUNDER));
+  const first = b.let("r1", sub(x, mul(n, PART1)));
+  const second = b.let("c2", mul(n, PART2));
+  const middle = b.let("r2", sub(first, second));
+  const third = b.let("c3", mul(n, PART3));
+  b.assign(quadrant, bits(rounded));
+  b.assign(r, sub(middle, third));
+  if (withLow) b.assign(low, add(sub(sub(middle, get(r)), third), sub(sub(first, middle), second)));
+  b.if(gt(abs(x), LARGE), () => {
+    const turn = reduceLarge(b, x);
+    const angle = b.let("angle", mul(add(turn.high, turn.low), f64(Math.PI / 2)));
+    b.assign(quadrant, turn.quadrant);
+    b.assign(r, convert("f32", angle));
+    if (withLow) b.assign(low, convert("f32", sub(angle, convert("f64", get(r)))));
+  });
+  return { quadrant: get(quadrant), r: get(r), low: get(low) };
+}
+
+/** sin and cos of the reduced angle, and whether they are to be exchanged. */
+function parts(b: Builder, x: Expr): { sine: Expr; cosine: Expr; even: Expr; turns: Expr } {
+  const { quadrant, r } = reduce(b, x, false);
+  const square = b.let("s", mul(r, r));
+  return {
+    sine: b.let("sin", mul(r, polynomial(square, [1, ...SIN]))),
+    cosine: b.let("cos", polynomial(square, [1, ...COS])),
+    even: b.let("even", eq(and(quadrant, int(1)), int(0))),
+    turns: b.let("turns", shl(quadrant, 30)),
+  };
+}
+
+const SIGN = int(-0x80000000);
+type Parts = ReturnType<typeof parts>;
+const sineOf = ({ sine, cosine, even, turns }: Parts): Expr => flipSign(select(even, sine, cosine), and(turns, SIGN));
+const cosineOf = ({ sine, cosine, even, turns }: Parts): Expr =>
+  flipSign(select(even, cosine, sine), and(add(turns, int(0x40000000)), SIGN));
+
+export const sin32 = (b: Builder, x: Expr): Expr => sineOf(parts(b, x));
+export const cos32 = (b: Builder, x: Expr): Expr => cosineOf(parts(b, x));
+/** [sin x, cos x], bit for bit what the two give alone. */
+export function sincos32(b: Builder, x: Expr): [Expr, Expr] {
+  const shared = parts(b, x);
+  return [sineOf(shared), cosineOf(shared)];
+}
+
+export function tan32(b: Builder, x: Expr): Expr {
+  const { quadrant, r, low } = reduce(b, x, true);
+  const square = b.let("s", mul(r, r));
+  const t = b.let("t", add(r, add(mul(mul(r, square), polynomial(square, TAN)), low)));
+  return select(eq(and(quadrant, int(1)), int(0)), t, div(f32(-1), t));
+}

@@ -1,0 +1,192 @@
+/**
+ * @file From an object of arguments to a call of compiled code: a small function generated per signature.
+ *
+ * A call must cost some ten nanoseconds, so the checks are straight-line code over named properties instead of a loop
+ * over descriptions. Nothing is written before every argument has been checked.
+ */
+import { arrayName } from "../ir/arrays.ts";
+import type { DType } from "../ir/types.ts";
+import type { Entry } from "../targets/target.ts";
+import { ArgumentError, type ArgumentHelpers } from "./arguments.ts";
+import { type Heap, SPARE_ELEMENT } from "./heap.ts";
+import type { Signature } from "./signature.ts";
+
+/** How often JavaScript has crossed into compiled code. */
+export interface Counter {
+  crossings: number;
+}
+
+const property = (root: string, path: readonly string[]): string =>
+  root + path.map((p, k) => `${k ? "?." : "."}${/^[A-Za-z_$][\w$]*$/.test(p) ? p : `[${JSON.stringify(p)}]`}`).join("");
+
+const SCALAR_CHECK: { readonly [D in DType]: (v: string) => string } = {
+  f32: (v) => `typeof ${v} !== "number"`,
+  f64: (v) => `typeof ${v} !== "number"`,
+  i32: (v) => `(${v} | 0) !== ${v}`,
+  u32: (v) => `(${v} >>> 0) !== ${v}`,
+  bool: (v) => `${v} !== true && ${v} !== false`,
+};
+const SCALAR_VALUE: { readonly [D in DType]: (v: string) => string } = {
+  f32: (v) => `fround(${v})`,
+  f64: (v) => v,
+  i32: (v) => v,
+  u32: (v) => v,
+  bool: (v) => `(${v} ? 1 : 0)`,
+};
+
+/** Statements that read all arguments into a0.., n0.., s0.. and check their kinds. */
+function readAndCheck(signature: Signature): string[] {
+  const lines = ['if (typeof args !== "object" || args === null) helpers.notObject(args);'];
+  signature.arrays.forEach((p, k) => {
+    lines.push(
+      `const a${k} = ${property("args", p.path)};`,
+      `if (!(a${k} instanceof ${arrayName(p.storage)})) helpers.wrongArray(${k}, a${k});`,
+      `const n${k} = a${k}.length;`,
+    );
+    if (p.length !== undefined) lines.push(`if (n${k} !== ${p.length}) helpers.wrongLength(${k}, a${k});`);
+  });
+  signature.scalars.forEach((p, k) => {
+    lines.push(
+      `const s${k} = ${property("args", p.path)};`,
+      `if (${SCALAR_CHECK[p.dtype](`s${k}`)}) helpers.wrongScalar(${k}, s${k});`,
+    );
+  });
+  return lines;
+}
+
+const list = (signature: Signature): string => signature.arrays.map((_, k) => `a${k}`).join(", ");
+
+/** Offsets o0.. in the heap: read off for arrays that live there, through copies for others. */
+function locate(signature: Signature): string[] {
+  const owned = signature.arrays.map((_, k) => `a${k}.buffer === heapBuffer`).join(" && ") || "true";
+  const lines = [
+    `let foreign = !(${owned});`,
+    ...signature.arrays.map((_, k) => `let o${k} = n${k} === 0 ? ${SPARE_ELEMENT} : a${k}.byteOffset;`),
+    "if (foreign) {",
+    `  helpers.checkAliases([${list(signature)}]);`,
+    ...signature.arrays.map((_, k) => `  o${k} = helpers.locate(${k}, a${k});`),
+    "  heapBuffer = heap.buffer;",
+    "} else {",
+  ];
+  signature.arrays.forEach((a, j) => {
+    signature.arrays.slice(j + 1).forEach((b, more) => {
+      const k = j + 1 + more;
+      if (!a.written && !b.written) return;
+      const overlap = `o${j} < o${k} + a${k}.byteLength && o${k} < o${j} + a${j}.byteLength`;
+      lines.push(`  if (${overlap}) helpers.aliased(${j}, ${k});`);
+    });
+  });
+  lines.push("}");
+  return lines;
+}
+
+const scalars = (signature: Signature): string[] => signature.scalars.map((p, k) => SCALAR_VALUE[p.dtype](`s${k}`));
+
+function arraysCall(signature: Signature): string[] {
+  const args = [...signature.arrays.map((_, k) => `a${k}`), ...scalars(signature)];
+  return [
+    ...(signature.arrays.some((a) => a.written) ? [`helpers.checkAliases([${list(signature)}]);`] : []),
+    `const fault = call(${args.join(", ")});`,
+  ];
+}
+
+/** Data and, where it is not fixed, length of every array. */
+function dataAndLengths(signature: Signature, data: (k: number) => string): string[] {
+  return signature.arrays.flatMap((p, k) => (p.length === undefined ? [data(k), `n${k}`] : [data(k)]));
+}
+
+function offsetsCall(signature: Signature): string[] {
+  const args = ["arena", ...dataAndLengths(signature, (k) => `o${k}`), ...scalars(signature)];
+  return [...locate(signature), `const fault = call(${args.join(", ")});`];
+}
+
+function blockCall(signature: Signature): string[] {
+  const values = [...dataAndLengths(signature, (k) => `base + o${k}`), ...scalars(signature)];
+  return [...locate(signature), ...values.map((v, k) => `block[${k + 1}] = ${v};`), "const fault = call();"];
+}
+
+const CALLS: { readonly [C in Entry["convention"]]: (signature: Signature) => string[] } = {
+  arrays: arraysCall,
+  offsets: offsetsCall,
+  block: blockCall,
+};
+
+interface Environment {
+  readonly call: Entry["call"];
+  readonly block: Float64Array | undefined;
+  readonly base: number;
+  readonly arena: number;
+  readonly heap: Heap;
+  readonly helpers: ArgumentHelpers;
+  readonly counter: Counter;
+}
+
+function generate<F>(lines: readonly string[], outer: readonly string[], environment: Environment): F {
+  const names = Object.keys(environment);
+  const text = ['"use strict";', "const { fround } = Math;", "let heapBuffer = heap.buffer;", ...outer, ...lines].join(
+    "\n",
+  );
+  return new Function(...names, text)(...Object.values(environment)) as F;
+}
+
+function environmentOf(
+  entry: Entry,
+  arena: number,
+  heap: Heap,
+  helpers: ArgumentHelpers,
+  counter: Counter,
+): Environment {
+  const native = entry.convention === "block" ? entry : undefined;
+  return { call: entry.call, block: native?.block, base: native?.base ?? 0, arena, heap, helpers, counter };
+}
+
+/** Everything a marshalling function works with. */
+export interface MarshalOptions {
+  readonly signature: Signature;
+  readonly entry: Entry;
+  readonly arena: number;
+  readonly heap: Heap;
+  readonly helpers: ArgumentHelpers;
+  readonly counter: Counter;
+}
+
+/** A function that checks an object of arguments and calls the entry with it. */
+export function marshal(o: MarshalOptions): (args: unknown) => void {
+  const foreign = o.entry.convention === "arrays" ? [] : [`if (foreign) helpers.giveBack([${list(o.signature)}]);`];
+  const body = [
+    ...readAndCheck(o.signature),
+    ...CALLS[o.entry.convention](o.signature),
+    "counter.crossings++;",
+    ...foreign,
+    "if (fault !== 0) helpers.raise(fault);",
+  ];
+  const environment = environmentOf(o.entry, o.arena, o.heap, o.helpers, o.counter);
+  return generate([`return function ${safeName(o.signature.name)}(args) {`, ...body, "};"], [], environment);
+}
+
+const safeName = (name: string): string => `run_${name.replace(/\W/g, "_")}`;
+
+/** The same for one fixed object of arguments: all checks now, none later. Arrays must live in the heap. */
+export function bindArguments(o: MarshalOptions, args: unknown): () => void {
+  const refuse = (): never => {
+    throw new ArgumentError(
+      `${o.signature.name}: bind needs arrays in lockstep's memory; make them with allocate(type, length)`,
+    );
+  };
+  const prepare = [...readAndCheck(o.signature)];
+  const call = CALLS[o.entry.convention](o.signature);
+  const last = call.pop() as string;
+  const check = o.entry.convention === "arrays" ? [] : ["if (foreign && !heapOwns()) refuse();"];
+  const owns = `const heapOwns = () => [${list(o.signature)}].every((a) => heap.owns(a.buffer));`;
+  const body = [
+    "return function bind(args) {",
+    ...prepare,
+    owns,
+    ...call,
+    ...check,
+    `return () => { ${last} counter.crossings++; if (fault !== 0) helpers.raise(fault); };`,
+    "};",
+  ];
+  const environment = { ...environmentOf(o.entry, o.arena, o.heap, o.helpers, o.counter), refuse };
+  return generate<(args: unknown) => () => void>(body, [], environment)(args);
+}

@@ -1,0 +1,93 @@
+/**
+ * @file The memory plan: where a program's own buffers lie in its arena.
+ *
+ * State comes first and is never shared. A temp lives from the first to the last statement of the entry that touches
+ * it (a loop counts as one statement, and so does a call with all that happens inside); temps that do not live at the
+ * same time may share memory. First fit over intervals, largest first: simple, and close to optimal for programs that
+ * are mostly chains.
+ */
+import type { Buffer, Module, Stmt } from "../ir/nodes.ts";
+import { STORAGE_BYTES } from "../ir/types.ts";
+import { eachStmt, functionsOf, usedBuffers } from "../ir/walk.ts";
+import { ARENA_HEADER, type ArenaLayout } from "../targets/target.ts";
+
+/** First and last statement of the entry that touch a buffer. */
+export interface Lifetime {
+  readonly buffer: Buffer;
+  readonly first: number;
+  readonly last: number;
+}
+
+const ALIGN = 64;
+const bytesOf = (b: Buffer): number =>
+  Math.max(1, Math.ceil(((b.length as number) * STORAGE_BYTES[b.storage]) / ALIGN)) * ALIGN;
+
+/** Buffers that a statement touches, those of called functions included. */
+function touched(s: Stmt): Set<Buffer> {
+  const found = usedBuffers([s]);
+  eachStmt([s], (x) => {
+    if (x.kind === "call") for (const b of usedBuffers(x.func.body)) found.add(b);
+    if (x.kind === "call" || x.kind === "launch")
+      for (const inner of x.func.body) for (const b of touched(inner)) found.add(b);
+  });
+  return found;
+}
+
+/** When each temp of a module is live, counted in statements of its entry. */
+export function lifetimes(module: Module): Lifetime[] {
+  const found = new Map<Buffer, { first: number; last: number }>();
+  module.entry.body.forEach((s, at) => {
+    for (const b of touched(s)) {
+      if (b.space !== "temp") continue;
+      const known = found.get(b);
+      if (known) known.last = at;
+      else found.set(b, { first: at, last: at });
+    }
+  });
+  return [...found].map(([buffer, life]) => ({ buffer, ...life }));
+}
+
+const liveTogether = (a: Lifetime, b: Lifetime): boolean => a.first <= b.last && b.first <= a.last;
+
+/** Places every state and temp buffer of a module. */
+export function planArena(module: Module): ArenaLayout {
+  const offsets = new Map<Buffer, number>();
+  let top = ARENA_HEADER;
+  const states = new Set(
+    functionsOf(module)
+      .flatMap((f) => [...usedBuffers(f.body)])
+      .filter((b) => b.space === "state"),
+  );
+  for (const b of states) {
+    offsets.set(b, top);
+    top += bytesOf(b);
+  }
+  const placed: { readonly life: Lifetime; readonly begin: number; readonly end: number }[] = [];
+  const bySize = lifetimes(module).sort((a, b) => bytesOf(b.buffer) - bytesOf(a.buffer));
+  let end = top;
+  for (const life of bySize) {
+    const size = bytesOf(life.buffer);
+    const rivals = placed.filter((p) => liveTogether(p.life, life)).sort((a, b) => a.begin - b.begin);
+    let begin = top;
+    for (const r of rivals) if (r.begin < begin + size && begin < r.end) begin = r.end;
+    placed.push({ life, begin, end: begin + size });
+    offsets.set(life.buffer, begin);
+    end = Math.max(end, begin + size);
+  }
+  return { offsets, bytes: end };
+}
+
+/** Two live buffers of a layout that overlap, if there are any: what tests ask of every program. */
+export function findOverlap(module: Module, layout: ArenaLayout): readonly [Buffer, Buffer] | undefined {
+  const lives = lifetimes(module);
+  const always = [...layout.offsets.keys()].filter((b) => b.space === "state");
+  const all = [...lives, ...always.map((buffer) => ({ buffer, first: 0, last: Number.POSITIVE_INFINITY }))];
+  for (const [k, a] of all.entries()) {
+    for (const b of all.slice(k + 1)) {
+      const [from, to] = [layout.offsets.get(a.buffer) as number, layout.offsets.get(b.buffer) as number];
+      if (liveTogether(a, b) && from < to + bytesOf(b.buffer) && to < from + bytesOf(a.buffer))
+        return [a.buffer, b.buffer];
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,123 @@
+/**
+ * @file A Program: the unit of execution. One module, compiled whole for one target, with its arena in the heap;
+ * running it is one crossing from JavaScript into compiled code.
+ */
+import type { Module } from "../ir/nodes.ts";
+import { lower } from "../ir/pipeline.ts";
+import { printModule } from "../ir/print.ts";
+import { LockstepError } from "../platform/errors.ts";
+import type { Entry, Executable, Target } from "../targets/target.ts";
+import { ArgumentHelpers } from "./arguments.ts";
+import { debugLevel, report, reportCall } from "./debug.ts";
+import { type Heap, heap } from "./heap.ts";
+import { bindArguments, type Counter, type MarshalOptions, marshal } from "./marshal.ts";
+import { planArena } from "./plan.ts";
+import { signatureOf } from "./signature.ts";
+
+export interface ProgramOptions {
+  /** Upper limit of threads, the calling one included; as many as there are cores unless given. */
+  readonly threads: number;
+  /** Leaves subscripts unchecked: out of range is then undefined behaviour. */
+  readonly unchecked: boolean;
+}
+
+interface Loaded {
+  readonly executable: Executable;
+  readonly arena: number;
+  readonly scratch: number | undefined;
+  readonly options: MarshalOptions;
+  readonly run: (args: unknown) => void;
+}
+
+export class Program {
+  readonly module: Module;
+  readonly target: Target;
+  readonly #options: ProgramOptions;
+  readonly #heap: Heap;
+  readonly #counter: Counter = { crossings: 0 };
+  #loaded: Loaded | undefined;
+  #disposed = false;
+
+  constructor(module: Module, target: Target, options: ProgramOptions) {
+    this.module = module;
+    this.target = target;
+    this.#options = options;
+    this.#heap = heap();
+  }
+
+  /** How often JavaScript has crossed into this program's compiled code. */
+  get crossings(): number {
+    return this.#counter.crossings;
+  }
+
+  #load(): Loaded {
+    if (this.#disposed) throw new LockstepError(`${this.module.name} has been disposed of`);
+    this.#loaded ??= this.#compile();
+    return this.#loaded;
+  }
+
+  #compile(): Loaded {
+    const start = performance.now();
+    const lowered = lower(this.module, { ...this.target.machine, unchecked: this.#options.unchecked });
+    const layout = planArena(lowered);
+    const executable = this.target.compile({ module: lowered, arena: layout }, { threads: this.#options.threads });
+    const arena = this.#heap.allocate(layout.bytes);
+    const { entry, scratch } = this.#instantiate(executable, arena);
+    const signature = signatureOf(this.module);
+    const helpers = new ArgumentHelpers(signature, lowered.sites, this.#heap);
+    const options = { signature, entry, arena, heap: this.#heap, helpers, counter: this.#counter };
+    report({
+      module: this.module,
+      lowered,
+      target: this.target,
+      executable,
+      layout,
+      milliseconds: performance.now() - start,
+    });
+    const run = marshal(options);
+    return { executable, arena, scratch, options, run: debugLevel() >= 2 ? reportCall(signature, run) : run };
+  }
+
+  #instantiate(executable: Executable, arena: number): { entry: Entry; scratch: number | undefined } {
+    const scratch = executable.scratchBytes > 0 ? this.#heap.allocate(executable.scratchBytes) : undefined;
+    return { entry: executable.instantiate(arena, scratch ?? arena), scratch };
+  }
+
+  /** The function that runs the program on an object of arguments; compiles first if need be. */
+  get run(): (args: unknown) => void {
+    return this.#load().run;
+  }
+
+  /** A function without arguments that runs on these: the cheapest way to run again and again. */
+  bind(args: unknown): () => void {
+    const { executable, arena, options } = this.#load();
+    // An argument block belongs to one binding.
+    const entry = options.entry.convention === "block" ? this.#instantiate(executable, arena).entry : options.entry;
+    return bindArguments({ ...options, entry }, args);
+  }
+
+  /** The IR as it was written or after all passes, or the target's code. */
+  show(what: "ir" | "lowered" | "code"): string {
+    switch (what) {
+      case "ir":
+        return printModule(this.module);
+      case "lowered":
+        return printModule(lower(this.module, { ...this.target.machine, unchecked: this.#options.unchecked }));
+      case "code":
+        return this.#load().executable.source();
+      default:
+        return what satisfies never;
+    }
+  }
+
+  /** Gives the program's memory back. It cannot run any more. */
+  dispose(): void {
+    this.#disposed = true;
+    if (!this.#loaded) return;
+    const { arena, scratch, options } = this.#loaded;
+    options.helpers.dispose();
+    this.#heap.release(arena);
+    if (scratch !== undefined) this.#heap.release(scratch);
+    this.#loaded = undefined;
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * @file What a compiled entry takes, seen from JavaScript: arrays and numbers by the path of their name.
+ */
+import type { Buffer, Func, Module } from "../ir/nodes.ts";
+import type { DType, StorageType } from "../ir/types.ts";
+import { eachStmt } from "../ir/walk.ts";
+
+export interface ArrayParameter {
+  /** `["state", "x"]` for an argument `{ state: { x } }`. */
+  readonly path: readonly string[];
+  readonly storage: StorageType;
+  /** Elements, where the declaration fixes them. */
+  readonly length: number | undefined;
+  readonly written: boolean;
+}
+export interface ScalarParameter {
+  readonly path: readonly string[];
+  readonly dtype: DType;
+}
+export interface Signature {
+  readonly name: string;
+  readonly arrays: readonly ArrayParameter[];
+  readonly scalars: readonly ScalarParameter[];
+}
+
+/** The param buffers that a function or what it calls stores to. */
+export function writtenBuffers(f: Func): Set<Buffer> {
+  const written = new Set<Buffer>();
+  eachStmt(f.body, (s) => {
+    if (s.kind === "store") written.add(s.buffer);
+    if (s.kind === "launch") for (const b of writtenBuffers(s.func)) written.add(b);
+    if (s.kind === "call") {
+      const inner = writtenBuffers(s.func);
+      s.func.buffers.forEach((b, k) => {
+        if (inner.has(b)) written.add(s.buffers[k] as Buffer);
+      });
+    }
+  });
+  return written;
+}
+
+export function signatureOf(module: Module): Signature {
+  const written = writtenBuffers(module.entry);
+  return {
+    name: module.name,
+    arrays: module.entry.buffers.map((b) => ({
+      path: b.name.split("."),
+      storage: b.storage,
+      length: b.length,
+      written: written.has(b),
+    })),
+    scalars: module.entry.params.map((p) => ({ path: p.name.split("."), dtype: p.dtype })),
+  };
+}

@@ -1,0 +1,363 @@
+/**
+ * @file Statements as C, for one function of the IR.
+ *
+ * Loops count in 64 bits, so that the counter serves as an address and never wraps; `exit` is a goto to the end of
+ * what it leaves. Stores of masked lanes really leave the others alone: their elements may not exist or belong to
+ * another thread.
+ */
+import { assertIr } from "../../ir/build.ts";
+import type { Assign, Buffer, Call, Fault, For, Func, If, Label, Launch, Local, Stmt, Store } from "../../ir/nodes.ts";
+import { stmtBodies, usedBuffers } from "../../ir/walk.ts";
+import { Expressions, isContiguous } from "./emitExpr.ts";
+import { argumentsOf, type Linkage } from "./linkage.ts";
+import { Names } from "./names.ts";
+import { anyHelper, cType, HELD, maskElement, type Prelude } from "./prelude.ts";
+import { confinedLocals } from "./scopes.ts";
+import { Shapes } from "./shapes.ts";
+
+export interface FunctionContext {
+  readonly prelude: Prelude;
+  readonly linkage: Linkage;
+  readonly names: Names;
+  readonly vectorBytes: number;
+}
+
+export class FunctionWriter {
+  readonly #func: Func;
+  readonly #context: FunctionContext;
+  readonly #names: Names;
+  readonly #shapes: Shapes;
+  readonly #confined: ReadonlySet<Local>;
+  readonly #expressions: Expressions;
+  readonly #lines: string[] = [];
+  readonly #declarations: string[] = [];
+  readonly #locals = new Map<Local, readonly string[]>();
+  readonly #counters = new Map<Local, string>();
+  readonly #buffers = new Map<Buffer, string>();
+  readonly #lengths = new Map<Buffer, string>();
+  readonly #labels = new Map<Label, string>();
+  /** Where vector loops end and scalar ones go on. */
+  readonly #vectorEnds = new Set<Local>();
+  #depth = 1;
+
+  constructor(func: Func, context: FunctionContext) {
+    this.#func = func;
+    this.#context = context;
+    this.#names = new Names(context.names);
+    this.#shapes = new Shapes(func, context.vectorBytes);
+    this.#confined = confinedLocals(func);
+    this.#expressions = new Expressions({
+      prelude: context.prelude,
+      shapes: this.#shapes,
+      names: this.#names,
+      line: (text) => this.#line(text),
+      local: (l) => this.#local(l),
+      counter: (l) => this.#counters.get(l),
+      buffer: (b) => this.#buffer(b),
+      length: (b) => this.#length(b),
+    });
+  }
+
+  /** The whole function as C. */
+  text(): string {
+    const { linkage } = this.#context;
+    const parameters: string[] = ["int *restrict fault"];
+    if (linkage.launches(this.#func)) parameters.push("const struct context *context");
+    for (const b of linkage.parameters(this.#func)) {
+      parameters.push(`${cType(b.storage)} *restrict ${this.#buffer(b)}`);
+      if (b.length === undefined) parameters.push(`int ${this.#length(b)}`);
+    }
+    for (const p of this.#func.params) parameters.push(`${cType(HELD[p.dtype])} ${this.#declare(p)[0]}`);
+    this.#localBuffers();
+    this.#body(this.#func.body);
+    const body = [...this.#declarations.map((d) => `  ${d}`), ...this.#lines].join("\n");
+    // Whole programs inlined into one function would take minutes to compile; a loop outweighs its call.
+    const attribute = linkage.hasLoops(this.#func) ? "__attribute__((noinline)) " : "";
+    return `static ${attribute}void ${linkage.nameOf(this.#func)}(${parameters.join(", ")}) {\n${body}\n}`;
+  }
+
+  #localBuffers(): void {
+    const handed = new Set(this.#context.linkage.parameters(this.#func));
+    for (const b of usedBuffers(this.#func.body)) {
+      if (b.space !== "local" || handed.has(b) || !this.#context.linkage.owns(this.#func, b)) continue;
+      const size = Math.max(1, (b.length ?? 0) * b.lanes);
+      this.#declarations.push(`${cType(b.storage)} ${this.#buffer(b)}[${size}] __attribute__((aligned(64)));`);
+    }
+  }
+
+  #line(text: string): void {
+    this.#lines.push("  ".repeat(this.#depth) + text);
+  }
+  #nested(write: () => void): void {
+    this.#depth++;
+    write();
+    this.#depth--;
+  }
+
+  #buffer(b: Buffer): string {
+    if (b.space === "table") return this.#context.linkage.table(b);
+    let name = this.#buffers.get(b);
+    if (name === undefined) {
+      name = this.#names.fresh(b.name);
+      this.#buffers.set(b, name);
+    }
+    return name;
+  }
+  #length(b: Buffer): string {
+    if (b.length !== undefined) return `${b.length}`;
+    let name = this.#lengths.get(b);
+    if (name === undefined) {
+      name = this.#names.fresh(`${b.name}_length`);
+      this.#lengths.set(b, name);
+    }
+    return name;
+  }
+
+  /** Names for a local's parts. */
+  #declare(l: Local): readonly string[] {
+    const parts = l.lanes === 1 ? 1 : this.#shapes.parts(l.lanes);
+    const names = Array.from({ length: parts }, (_, k) => this.#names.fresh(parts === 1 ? l.name : `${l.name}_${k}`));
+    this.#locals.set(l, names);
+    return names;
+  }
+  #local(l: Local): readonly string[] {
+    const found = this.#locals.get(l);
+    if (found) return found;
+    const names = this.#declare(l);
+    // Nothing reads a local before it has a value; the zero keeps that true where only the passes can see it.
+    if (!this.#confined.has(l))
+      this.#declarations.push(...names.map((n) => `${this.#localType(l)} ${n} = ${l.lanes === 1 ? "0" : "{0}"};`));
+    return names;
+  }
+  #localType(l: Local): string {
+    if (l.lanes === 1) return cType(HELD[l.dtype]);
+    const element = l.dtype === "bool" ? maskElement(this.#shapes.localMask(l)) : HELD[l.dtype];
+    return this.#context.prelude.type(element, this.#shapes.partLanes(l.lanes));
+  }
+
+  #body(body: readonly Stmt[]): void {
+    for (const s of body) this.#stmt(s);
+  }
+
+  #stmt(s: Stmt): void {
+    switch (s.kind) {
+      case "assign":
+        return this.#assign(s);
+      case "store":
+        return this.#store(s);
+      case "if":
+        return this.#if(s);
+      case "for":
+        return this.#for(s);
+      case "loop":
+        this.#line("for (;;) {");
+        this.#nested(() => this.#body(s.body));
+        this.#line("}");
+        return this.#landing(s.label, s.body);
+      case "block":
+        this.#line("{");
+        this.#nested(() => this.#body(s.body));
+        this.#line("}");
+        return this.#landing(s.label, s.body);
+      case "exit":
+        return this.#line(`goto ${this.#label(s.label)};`);
+      case "fault":
+        return this.#fault(s);
+      case "call":
+        return this.#call(s);
+      case "launch":
+        return this.#launch(s);
+      default:
+        s satisfies never;
+    }
+  }
+
+  #assign(s: Assign): void {
+    const value =
+      s.local.dtype === "bool" && s.local.lanes > 1
+        ? this.#expressions.mask(s.value, this.#shapes.localMask(s.local))
+        : this.#expressions.value(s.value);
+    const prefix = this.#confined.has(s.local) ? `const ${this.#localType(s.local)} ` : "";
+    this.#local(s.local).forEach((name, k) => {
+      this.#line(`${prefix}${name} = ${value[k]};`);
+    });
+  }
+
+  #if(s: If): void {
+    this.#line(`if (${this.#expressions.scalar(s.condition)}) {`);
+    this.#nested(() => this.#body(s.then));
+    if (s.else.length) {
+      this.#line("} else {");
+      this.#nested(() => this.#body(s.else));
+    }
+    this.#line("}");
+  }
+
+  #for(s: For): void {
+    assertIr(s.reductions.length === 0 && s.axis !== "partial", () => `loop ${s.index.name} still carries reductions`);
+    const index = this.#local(s.index)[0] as string;
+    const counter = this.#names.fresh(`${s.index.name}_at`);
+    const end = this.#names.fresh(`${s.index.name}_end`);
+    const [begin, limit] = [this.#expressions.scalar(s.begin), this.#expressions.scalar(s.end)];
+    const step =
+      s.step > 0 ? `${counter} < ${end}; ${counter} += ${s.step}` : `${counter} > ${end}; ${counter} -= ${-s.step}`;
+    this.#line(`for (long long ${counter} = ${begin}, ${end} = ${limit}; ${step}) {`);
+    this.#counters.set(s.index, counter);
+    const rest = s.axis === "serial" && s.begin.kind === "get" && this.#vectorEnds.has(s.begin.local);
+    if (s.axis === "vector" && s.end.kind === "get") this.#vectorEnds.add(s.end.local);
+    this.#nested(() => {
+      // The few iterations that a vector loop leaves: keeps compilers from making vectors of them once more.
+      if (rest) this.#line('__asm__ volatile("");');
+      this.#line(`${this.#confined.has(s.index) ? "const int " : ""}${index} = (int)${counter};`);
+      this.#body(s.body);
+    });
+    this.#counters.delete(s.index);
+    this.#line("}");
+    this.#landing(s.label, s.body);
+  }
+
+  #label(l: Label): string {
+    let name = this.#labels.get(l);
+    if (name === undefined) {
+      name = this.#names.fresh(`after_${l.name}`);
+      this.#labels.set(l, name);
+    }
+    return name;
+  }
+  /** The place that an exit jumps to, when there is one. The name is given up, as copies of a loop share labels. */
+  #landing(l: Label, body: readonly Stmt[]): void {
+    if (leaves(body, l)) this.#line(`${this.#label(l)}:;`);
+    this.#labels.delete(l);
+  }
+
+  #fault(s: Fault): void {
+    this.#line(`if (__builtin_expect(${this.#expressions.condition(s.condition)}, 0) && !*fault) *fault = ${s.site};`);
+  }
+
+  #store(s: Store): void {
+    if (s.value.lanes === 1) return this.#storeScalar(s);
+    const value = this.#expressions.value(s.value);
+    const type = this.#expressions.typeOf(s.value);
+    if (isContiguous(s)) {
+      const at = this.#expressions.contiguous(s.buffer, s.index, s.value.lanes);
+      return this.#storeContiguous(s, value, at);
+    }
+    const bound = value.map((x) => this.#expressions.bind("x", type, x));
+    const mask = s.mask && this.#boundMask(s.mask);
+    const n = this.#shapes.partLanes(s.value.lanes);
+    this.#expressions.laneAddresses(s, s.value.lanes).forEach((target, l) => {
+      const [part, lane] = [Math.floor(l / n), l % n];
+      this.#line(
+        `${mask ? `if (${mask[part]}[${lane}]) ` : ""}${target} = ${this.#element(s, `${bound[part]}[${lane}]`)};`,
+      );
+    });
+  }
+
+  #element(s: Store, text: string): string {
+    return s.buffer.storage === "u8" ? `(unsigned char)${text}` : text;
+  }
+
+  #boundMask(mask: NonNullable<Store["mask"]>): readonly string[] {
+    const type = this.#expressions.typeOf(mask);
+    return this.#expressions.value(mask).map((m) => this.#expressions.bind("m", type, m));
+  }
+
+  #storeScalar(s: Store): void {
+    const guard = s.mask ? `if (${this.#expressions.scalar(s.mask)}) ` : "";
+    const target = `${this.#buffer(s.buffer)}[${this.#expressions.subscript(s.index)}]`;
+    this.#line(`${guard}${target} = ${this.#element(s, this.#expressions.scalar(s.value))};`);
+  }
+
+  #storeContiguous(s: Store, value: readonly string[], at: readonly string[]): void {
+    const { prelude } = this.#context;
+    const n = this.#shapes.partLanes(s.value.lanes);
+    if (!s.mask) {
+      value.forEach((x, k) => {
+        this.#line(storePart(prelude, s.buffer, n, at[k] as string, x));
+      });
+      return;
+    }
+    const bytes = this.#shapes.maskBytes(s.mask);
+    const masks = this.#expressions.value(s.mask);
+    const store = storeMaskedHelper(prelude, s.buffer, n, bytes);
+    value.forEach((x, k) => {
+      this.#line(`${store}(${at[k]}, ${masks[k]}, ${x});`);
+    });
+  }
+
+  #call(s: Call): void {
+    const { linkage } = this.#context;
+    const given = new Map(s.func.buffers.map((b, k) => [b, s.buffers[k] as Buffer]));
+    const text = this.#argumentTexts(s.func, (b) => given.get(b) ?? b);
+    const args = s.args.map((a) => this.#expressions.scalar(a));
+    this.#line(`${linkage.nameOf(s.func)}(${[...text, ...args].join(", ")});`);
+  }
+
+  /** The leading arguments of a function: fault word, context, buffers and lengths. */
+  #argumentTexts(f: Func, actual: (b: Buffer) => Buffer): string[] {
+    return argumentsOf(this.#context.linkage, f, {
+      fault: "fault",
+      context: "context",
+      buffer: (b) => this.#buffer(actual(b)),
+      length: (b) => this.#length(actual(b)),
+    });
+  }
+
+  /** In pieces on several threads when there is enough to do, as a plain call otherwise. */
+  #launch(s: Launch): void {
+    const { linkage } = this.#context;
+    const name = linkage.nameOf(s.func);
+    const buffers = this.#argumentTexts(s.func, (b) => b);
+    const args = s.args.map((a) => this.#expressions.scalar(a));
+    const count = this.#expressions.bind("count", "int", this.#expressions.scalar(s.count));
+    const serial = `${name}(${[...buffers, ...args, "0", count].join(", ")});`;
+    if (!s.threaded) {
+      this.#line(`if (${count} > 0) ${serial}`);
+      return;
+    }
+    const grain = linkage.grain(s);
+    this.#line(`if (context->threads > 1 && ${count} >= ${2 * grain}) {`);
+    this.#nested(() => {
+      this.#line(`struct ${name}_frame frame = {${[...buffers, ...args].join(", ")}};`);
+      this.#line(`context->launch(${name}_piece, &frame, ${count}, context->threads, ${grain});`);
+    });
+    this.#line(`} else if (${count} > 0) ${serial}`);
+  }
+}
+
+function leaves(body: readonly Stmt[], l: Label): boolean {
+  return body.some((s) => (s.kind === "exit" ? s.label === l : stmtBodies(s).some((inner) => leaves(inner, l))));
+}
+
+function storePart(prelude: Prelude, b: Buffer, n: number, address: string, value: string): string {
+  if (b.storage !== "u8") return `*(${prelude.unaligned(b.storage, n)} *)${address} = ${value};`;
+  return `${storeBytesHelper(prelude, n)}(${address}, ${value});`;
+}
+
+/** The low bytes of i32 lanes, picked by a byte shuffle where the compiler has one. */
+function storeBytesHelper(p: Prelude, n: number): string {
+  const type = p.type("i32", n);
+  return p.define(`store_u8x${n}`, () => {
+    const signature = `INLINE void store_u8x${n}(unsigned char *p, ${type} x)`;
+    const plain = `for (int i = 0; i < ${n}; i++) p[i] = (unsigned char)x[i];`;
+    const bytes = p.type("u8", 4 * n);
+    const target = p.unaligned("u8", n);
+    const order = Array.from({ length: n }, (_, i) => 4 * i).join(", ");
+    const fast = `${bytes} b = (${bytes})x; *(${target} *)p = __builtin_shufflevector(b, b, ${order});`;
+    return `#if __has_builtin(__builtin_shufflevector)\n${signature} { ${fast} }\n#else\n${signature} { ${plain} }\n#endif`;
+  });
+}
+
+/** Mostly all lanes or none store; the rest goes lane by lane. */
+function storeMaskedHelper(p: Prelude, b: Buffer, n: number, maskBytes: 4 | 8): string {
+  const element = b.storage === "u8" ? "i32" : b.storage;
+  const type = p.type(element, n);
+  const mask = p.type(maskElement(maskBytes), n);
+  const name = `store_masked_${b.storage}x${n}_m${maskBytes * 8}`;
+  const any = anyHelper(p, maskBytes, n);
+  const all = storePart(p, b, n, "p", "x");
+  const cast = b.storage === "u8" ? "(unsigned char)" : "";
+  return p.helper(name, "void", `${cType(b.storage)} *p, ${mask} m, ${type} x`, () => {
+    return `if (!${any}(~m)) ${all} else for (int i = 0; i < ${n}; i++) if (m[i]) p[i] = ${cast}x[i];`;
+  });
+}

@@ -1,0 +1,80 @@
+/**
+ * @file How vector values of a function are cut into machine registers.
+ *
+ * All values with the same number of lanes are cut at the same lanes, so that an operation on a part needs only the
+ * same parts of its operands: with f64 among them a part has half as many lanes as without. Conversions between
+ * types then never move lanes between registers.
+ *
+ * A bool vector is a mask of 4-byte or 8-byte lanes: 8 where it comes from f64 (or is mixed with such a mask, since
+ * widening is cheaper than narrowing), 4 otherwise.
+ */
+import type { Expr, Func, Local } from "../../ir/nodes.ts";
+import { eachExprIn, eachStmt } from "../../ir/walk.ts";
+
+export type MaskBytes = 4 | 8;
+
+export class Shapes {
+  readonly #vectorBytes: number;
+  /** Numbers of lanes that some f64 value of the function has. */
+  readonly #wide = new Set<number>();
+  readonly #masks = new Map<Local, MaskBytes>();
+
+  constructor(f: Func, vectorBytes: number) {
+    this.#vectorBytes = Math.max(vectorBytes, 16);
+    const note = (x: { readonly dtype: string; readonly lanes: number }): void => {
+      if (x.dtype === "f64") this.#wide.add(x.lanes);
+    };
+    eachExprIn(f.body, note);
+    eachStmt(f.body, (s) => {
+      if (s.kind === "assign") note(s.local);
+    });
+    this.#settleMasks(f);
+  }
+
+  /** A local's mask is as wide as the widest that is assigned to it; widths only grow, so this ends. */
+  #settleMasks(f: Func): void {
+    for (let changed = true; changed; ) {
+      changed = false;
+      eachStmt(f.body, (s) => {
+        if (s.kind !== "assign" || s.local.dtype !== "bool" || s.local.lanes === 1) return;
+        const width = this.maskBytes(s.value);
+        if (width === 8 && this.#masks.get(s.local) !== 8) {
+          this.#masks.set(s.local, 8);
+          changed = true;
+        }
+      });
+    }
+  }
+
+  /** Lanes in each part of a value of `lanes` lanes. */
+  partLanes(lanes: number): number {
+    return Math.min(lanes, this.#vectorBytes / (this.#wide.has(lanes) ? 8 : 4));
+  }
+
+  parts(lanes: number): number {
+    return lanes / this.partLanes(lanes);
+  }
+
+  localMask(l: Local): MaskBytes {
+    return this.#masks.get(l) ?? 4;
+  }
+
+  /** The natural mask width of a bool vector expression. */
+  maskBytes(e: Expr): MaskBytes {
+    switch (e.kind) {
+      case "get":
+        return this.localMask(e.local);
+      case "unary":
+        return this.maskBytes(e.x);
+      case "binary":
+        if (e.a.dtype !== "bool") return e.a.dtype === "f64" ? 8 : 4;
+        return wider(this.maskBytes(e.a), this.maskBytes(e.b));
+      case "select":
+        return wider(wider(this.maskBytes(e.condition), this.maskBytes(e.a)), this.maskBytes(e.b));
+      default:
+        return 4;
+    }
+  }
+}
+
+const wider = (a: MaskBytes, b: MaskBytes): MaskBytes => (a === 8 || b === 8 ? 8 : 4);

@@ -1,0 +1,179 @@
+/**
+ * @file From a lowered program to the code of a module: plans memory, emits every function, adds what they need.
+ */
+import type { Buffer, Func } from "../../ir/nodes.ts";
+import { eachStmt } from "../../ir/walk.ts";
+import { FAULT_WORD, type Lowered } from "../target.ts";
+import { addI32, type FunctionRef, i32, type Node, op } from "./code.ts";
+import { FunctionBuilder } from "./function.ts";
+import { HELPERS, helperCode } from "./helpers.ts";
+import { frameBytes, launchCode, thunkCode } from "./launch.ts";
+import { alignUp, GLOBALS, SCRATCH_GLOBAL, SCRATCH_HEADER, type ScratchLayout, type ThreadPlan } from "./layout.ts";
+import type { ValueType } from "./opcodes.ts";
+import { type FunctionPlan, type ProgramPlan, planProgram } from "./plan.ts";
+import { type HelperName, SCALAR_TYPES } from "./scalar.ts";
+import { type Bases, declareArguments, declareParams, type ProgramLinks, Statements } from "./statements.ts";
+import type { FunctionCode, ModuleCode } from "./writer.ts";
+
+export interface CodeOptions {
+  readonly sharedMemory: boolean;
+  /** Relaxed SIMD may be used. */
+  readonly relaxed: boolean;
+  /** relaxed_madd rounds once. */
+  readonly fusedMadd: boolean;
+  /** Threads for launches, the caller's included; 1 keeps all on the caller's. */
+  readonly threads: number;
+}
+
+export interface ProgramCode {
+  readonly module: ModuleCode;
+  readonly scratch: ScratchLayout;
+  /** Contents of tables, by offset in the scratch region. */
+  readonly tables: ReadonlyMap<Buffer, number>;
+  /** Whether some launch may use several threads. */
+  readonly threaded: boolean;
+}
+
+export const ENTRY = "run";
+
+function paramTypes(plan: FunctionPlan): ValueType[] {
+  const bases = [plan.arena, plan.tables, plan.stackBytes > 0].filter(Boolean).map((): ValueType => "i32");
+  return [...bases, ...argumentTypes(plan)];
+}
+function argumentTypes(plan: FunctionPlan): ValueType[] {
+  const buffers = plan.buffers.flatMap((b): ValueType[] => (b.length === undefined ? ["i32", "i32"] : ["i32"]));
+  return [...buffers, ...plan.func.params.map((p) => SCALAR_TYPES[p.dtype])];
+}
+/** Where the stack stands among a function's parameters. */
+const stackPosition = (plan: FunctionPlan): number | undefined =>
+  plan.stackBytes ? Number(plan.arena) + Number(plan.tables) : undefined;
+
+/** The functions that are launched on several threads, each with its widest frame. */
+function threadedBodies(plan: ProgramPlan): Map<Func, number> {
+  const found = new Map<Func, number>();
+  for (const { func } of plan.functions.values()) {
+    eachStmt(func.body, (s) => {
+      if (s.kind !== "launch" || !s.threaded) return;
+      const body = plan.functions.get(s.func) as FunctionPlan;
+      found.set(s.func, frameBytes(paramTypes(body).length));
+    });
+  }
+  return found;
+}
+
+function planScratch(plan: ProgramPlan, entry: Func, threads: number, frames: Iterable<number>): ScratchLayout {
+  const tables = SCRATCH_HEADER.bytes;
+  const frame = tables + plan.tableBytes;
+  const stacks = alignUp(frame + Math.max(0, ...frames), 64);
+  const stackBytes = plan.functions.get(entry)?.stackBytes ?? 0;
+  return { tables, frame, stacks, stackBytes, moduleBytes: stacks + threads * stackBytes };
+}
+
+/** Emits all functions of one program. */
+class ProgramEmitter {
+  readonly functions: FunctionCode[] = [];
+  readonly #links: ProgramLinks;
+  readonly #scratch: ScratchLayout;
+  readonly #entry: Func;
+  readonly #helpers = new Set<HelperName>();
+
+  constructor(
+    lowered: Lowered,
+    plan: ProgramPlan,
+    options: CodeOptions,
+    threads: ThreadPlan | undefined,
+    scratch: ScratchLayout,
+  ) {
+    const { entry } = lowered.module;
+    const refs = new Map<Func, FunctionRef>();
+    const taken = new Map<string, number>();
+    for (const [func, p] of plan.functions) {
+      const params = func === entry ? (["i32", ...argumentTypes(p)] as const) : paramTypes(p);
+      const base = func.name.replace(/[^A-Za-z0-9_.]/g, "_");
+      const again = taken.get(base) ?? 0;
+      taken.set(base, again + 1);
+      const name = again ? `${base}:${again}` : base;
+      refs.set(func, { name, params, result: func === entry ? "i32" : undefined });
+    }
+    const thunks = new Map<Func, { ref: FunctionRef; index: number }>();
+    this.#entry = entry;
+    this.#scratch = scratch;
+    this.#links = {
+      fusedMadd: options.fusedMadd,
+      relaxed: options.relaxed,
+      helper: (name) => {
+        this.#helpers.add(name);
+        return HELPERS[name];
+      },
+      plans: plan.functions,
+      refs,
+      tables: plan.tables,
+      arena: lowered.arena.offsets,
+      threads,
+      thunk: (func) => {
+        let thunk = thunks.get(func);
+        if (!thunk) {
+          const ref: FunctionRef = { name: `thunk${thunks.size}`, params: ["i32", "i32"], result: undefined };
+          thunk = { ref, index: thunks.size };
+          thunks.set(func, thunk);
+          const body = plan.functions.get(func) as FunctionPlan;
+          this.functions.push(thunkCode(ref, refs.get(func) as FunctionRef, stackPosition(body)));
+        }
+        return thunk;
+      },
+    };
+    for (const p of plan.functions.values()) this.functions.push(p.func === entry ? this.#emitEntry(p) : this.#emit(p));
+    if (threads) this.functions.push(...launchCode(threads));
+    for (const name of this.#helpers) this.functions.push(helperCode(name));
+  }
+
+  #emit(plan: FunctionPlan): FunctionCode {
+    const ref = this.#links.refs.get(plan.func) as FunctionRef;
+    const build = new FunctionBuilder();
+    const { bases, buffers, scalars } = declareParams(build, plan);
+    const statements = new Statements(build, this.#links, plan, bases, buffers);
+    for (const [local, at] of scalars) statements.expressions.bind(local, at);
+    statements.clearLocals();
+    statements.body(plan.func.body);
+    return build.finish(ref);
+  }
+
+  /** The entry finds its bases itself, clears the fault word and returns it. */
+  #emitEntry(plan: FunctionPlan): FunctionCode {
+    const ref = this.#links.refs.get(this.#entry) as FunctionRef;
+    const build = new FunctionBuilder();
+    const arena = build.param("i32", "arena");
+    const { buffers, scalars } = declareArguments(build, plan);
+    const scratch: Node = { kind: "global", index: SCRATCH_GLOBAL };
+    const at = (offset: number, name: string) => build.keep(addI32(scratch, i32(offset)), name);
+    const bases: Bases = {
+      arena,
+      tables: plan.tables ? at(this.#scratch.tables, "tables") : undefined,
+      stack: plan.stackBytes ? at(this.#scratch.stacks, "stack") : undefined,
+    };
+    const statements = new Statements(build, this.#links, plan, bases, buffers);
+    for (const [local, given] of scalars) statements.expressions.bind(local, given);
+    if (plan.arena) build.emit(op("i32.store", [arena, i32(0)], 4 * FAULT_WORD));
+    statements.clearLocals();
+    statements.body(plan.func.body);
+    build.emit(plan.arena ? op("i32.load", [arena], 4 * FAULT_WORD) : i32(0));
+    return build.finish(ref, ENTRY);
+  }
+}
+
+export function compileProgram(lowered: Lowered, options: CodeOptions): ProgramCode {
+  const plan = planProgram(lowered.module);
+  const { entry } = lowered.module;
+  const bodies = options.threads > 1 && options.sharedMemory ? threadedBodies(plan) : new Map<Func, number>();
+  const threaded = bodies.size > 0;
+  const count = threaded ? options.threads : 1;
+  const scratch = planScratch(plan, entry, count, bodies.values());
+  const threads: ThreadPlan | undefined = threaded ? { threads: count, scratch } : undefined;
+  const { functions } = new ProgramEmitter(lowered, plan, options, threads, scratch);
+  return {
+    module: { sharedMemory: options.sharedMemory, globals: GLOBALS, functions },
+    scratch,
+    tables: new Map([...plan.tables].map(([b, offset]) => [b, scratch.tables + offset])),
+    threaded,
+  };
+}

@@ -1,0 +1,164 @@
+/**
+ * @file What this engine's WebAssembly can do, and the V8 flags that make it do more.
+ *
+ * Flags belong to the process and are set once, when the first target is made; what they bring is then probed: a value
+ * that tells a fused multiply-add from an unfused one, and a kernel that must give the same bits with 256-bit vectors
+ * as without, in less time. Where flags cannot be set (browsers) the probes find what is there.
+ */
+import { engine } from "../../platform/engine.ts";
+import { branch, type FunctionRef, i32, loop, type Node, op, set, target, v128Words } from "./code.ts";
+import { FunctionBuilder } from "./function.ts";
+import { encodeModule } from "./writer.ts";
+
+export interface WasmFeatures {
+  readonly simd: boolean;
+  readonly relaxedSimd: boolean;
+  /** relaxed_madd rounds once here. */
+  readonly fusedMadd: boolean;
+  /** Memory can be shared with other threads. */
+  readonly threads: boolean;
+  /** Pairs of v128 operations become 256-bit ones. */
+  readonly wide: boolean;
+}
+
+/** V8 versions from which relaxed SIMD needs no flag, and from which the wide pass works. */
+const RELAXED_SHIPPED: readonly [number, number] = [11, 4];
+const WIDE_SINCE: readonly [number, number] = [13, 6];
+/** The newest V8 whose flags are known. */
+const KNOWN_MAJOR = 14;
+
+const atLeast = ([major, minor]: readonly [number, number]): boolean =>
+  engine.v8[0] > major || (engine.v8[0] === major && engine.v8[1] >= minor);
+const flagsKnown = (): boolean => engine.v8[0] >= 11 && engine.v8[0] <= KNOWN_MAJOR;
+
+/**
+ * Functions are optimised after this many bytes have been executed, instead of after 13 million: hot loops run at full
+ * speed after a call or two, and functions that run once are still compiled by the quick baseline compiler.
+ */
+const TIERING = "--wasm-tiering-budget=1000";
+const WIDE = "experimental-wasm-revectorize";
+
+const word = (x: number): number => new Int32Array(Float32Array.of(x).buffer)[0] as number;
+
+/** A module with one exported function of no parameters that returns the lowest lane of `value`. */
+function probeModule(value: Node): Uint8Array<ArrayBuffer> {
+  const build = new FunctionBuilder();
+  const ref: FunctionRef = { name: "probe", params: [], result: "f32" };
+  build.emit(op("f32x4.extract_lane", [value], 0));
+  return encodeModule({ sharedMemory: false, globals: [], functions: [build.finish(ref, "probe")] });
+}
+const newMemory = (): WebAssembly.Memory => new WebAssembly.Memory({ initial: 1 });
+
+type Exports = { readonly [name: string]: (...args: number[]) => number };
+function instantiate(bytes: Uint8Array<ArrayBuffer>, memory: WebAssembly.Memory): Exports {
+  const module = new WebAssembly.Module(bytes);
+  return new WebAssembly.Instance(module, { env: { memory } }).exports as Exports;
+}
+
+/** (1 + 2^-12)^2 - (1 + 2^-11) is 2^-24, which a rounded product loses. */
+function probeMadd(): "missing" | "fused" | "unfused" {
+  const x = v128Words(word(1 + 2 ** -12));
+  const bytes = probeModule(op("f32x4.relaxed_madd", [x, x, v128Words(word(-(1 + 2 ** -11)))]));
+  if (!WebAssembly.validate(bytes)) return "missing";
+  return instantiate(bytes, newMemory()).probe?.() === 2 ** -24 ? "fused" : "unfused";
+}
+
+function hasSharedMemory(): boolean {
+  try {
+    const { buffer } = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true });
+    return typeof SharedArrayBuffer !== "undefined" && buffer instanceof SharedArrayBuffer;
+  } catch {
+    return false;
+  }
+}
+
+const PROBE_BYTES = 4096;
+const PROBE_RUNS = 24;
+/** Less than this and the wide form is not worth its registers; full effect is 2. */
+const WIDE_GAIN = 1.3;
+
+/** x = select(x < 1, sqrt(x * c + d) / e, x - d) on pairs of registers, over all floats of a page's beginning. */
+function wideProbe(name: string): Uint8Array<ArrayBuffer> {
+  const build = new FunctionBuilder();
+  const ref: FunctionRef = { name, params: [], result: undefined };
+  const at = build.local("i32", "at");
+  const again = target("again");
+  const step = (x: Node): Node => {
+    const scaled = op("f32x4.add", [op("f32x4.mul", [x, v128Words(word(0.75))]), v128Words(word(0.3))]);
+    const root = op("f32x4.div", [op("f32x4.sqrt", [scaled]), v128Words(word(1.1))]);
+    const less = op("f32x4.lt", [x, v128Words(word(1))]);
+    return op("v128.bitselect", [root, op("f32x4.sub", [x, v128Words(word(0.3))]), less]);
+  };
+  const body = build.collect(() => {
+    let pair: Node[] = [0, 16].map((offset) => build.keep(op("v128.load", [at], offset), "x"));
+    for (let round = 0; round < 3; round++) pair = pair.map((x) => build.keep(step(x), "x"));
+    pair.forEach((x, k) => {
+      build.emit(op("v128.store", [at, x], 16 * k));
+    });
+    build.emit(set(at.index, op("i32.add", [at, i32(32)])));
+    build.emit(branch(again, op("i32.lt_u", [at, i32(PROBE_BYTES)])));
+  });
+  build.emit(loop(again, body));
+  return encodeModule({ sharedMemory: false, globals: [], functions: [build.finish(ref, name)] });
+}
+
+/** Result bits after some runs, and the time of the quickest one. */
+function runWideProbe(name: string): { bits: string; time: number } {
+  const memory = newMemory();
+  const floats = new Float32Array(memory.buffer, 0, PROBE_BYTES / 4);
+  floats.forEach((_, k) => {
+    floats[k] = k % 7 === 0 ? -k : k % 11 === 0 ? Number.NaN : k * 0.37;
+  });
+  const run = instantiate(wideProbe(name), memory)[name] as () => void;
+  let time = Number.POSITIVE_INFINITY;
+  for (let k = 0; k < PROBE_RUNS; k++) {
+    const begin = performance.now();
+    run();
+    run();
+    run();
+    run();
+    time = Math.min(time, performance.now() - begin);
+  }
+  return { bits: new Int32Array(floats.buffer, 0, PROBE_BYTES / 4).join(), time };
+}
+
+/** Switches 256-bit vectors on when they give the same bits in clearly less time. */
+function probeWide(): boolean {
+  if (!flagsKnown() || !atLeast(WIDE_SINCE) || engine.architecture !== "x64") return false;
+  if (engine.variable("LOCKSTEP_WIDE") === "0") return false;
+  // Both forms from the optimising compiler, at once.
+  engine.setFlags("--no-liftoff", "--no-wasm-lazy-compilation", `--no-${WIDE}`);
+  try {
+    const plain = runWideProbe("plain");
+    engine.setFlags(`--${WIDE}`);
+    const wide = runWideProbe("wide");
+    if (plain.bits === wide.bits && plain.time > WIDE_GAIN * wide.time) return true;
+    engine.setFlags(`--no-${WIDE}`);
+    return false;
+  } finally {
+    engine.setFlags("--liftoff", "--wasm-lazy-compilation");
+  }
+}
+
+function detect(): WasmFeatures {
+  if (flagsKnown()) {
+    engine.setFlags(TIERING);
+    if (!atLeast(RELAXED_SHIPPED)) engine.setFlags("--experimental-wasm-relaxed-simd");
+  }
+  const simd = WebAssembly.validate(probeModule(v128Words(0)));
+  const madd = simd ? probeMadd() : "missing";
+  return {
+    simd,
+    relaxedSimd: madd !== "missing",
+    fusedMadd: madd === "fused",
+    threads: hasSharedMemory(),
+    wide: madd === "fused" && probeWide(),
+  };
+}
+
+let found: WasmFeatures | undefined;
+/** What the engine can do; probed once for each JavaScript thread. */
+export function wasmFeatures(): WasmFeatures {
+  found ??= detect();
+  return found;
+}

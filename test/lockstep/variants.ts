@@ -1,0 +1,39 @@
+/**
+ * @file The targets that must agree, in the forms that compile differently.
+ */
+import type { PassOptions } from "../../src/ir/pipeline.ts";
+import { heap } from "../../src/runtime/heap.ts";
+import { createJsTarget } from "../../src/targets/js/index.ts";
+import { createNativeTarget } from "../../src/targets/native/index.ts";
+import type { Target } from "../../src/targets/target.ts";
+
+/** `shrinks` is how many smaller kernels may be tried when something differs: a C compiler takes its time. */
+export type Variant =
+  | {
+      readonly kind: "target";
+      readonly name: string;
+      readonly target: Target;
+      readonly threads: number;
+      readonly shrinks: number;
+    }
+  | { readonly kind: "interpreter"; readonly name: string; readonly machine: PassOptions; readonly shrinks: number };
+
+function nativeVariants(): Variant[] {
+  const { target } = createNativeTarget({ memory: heap().memory, threads: 2 });
+  if (!target) return [];
+  return [
+    { kind: "target", name: "native", target, threads: 1, shrinks: 60 },
+    { kind: "target", name: "native, 2 threads", target, threads: 2, shrinks: 60 },
+  ];
+}
+
+let made: readonly Variant[] | undefined;
+
+export function variants(): readonly Variant[] {
+  made ??= [
+    { kind: "target", name: "js", target: createJsTarget(heap().memory), threads: 1, shrinks: 2000 },
+    { kind: "interpreter", name: "lowered for vectors", machine: { vectorBytes: 32, launches: true }, shrinks: 2000 },
+    ...nativeVariants(),
+  ];
+  return made;
+}
