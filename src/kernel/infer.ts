@@ -30,6 +30,7 @@ import {
   CONVERSION,
   common,
   comparison,
+  F64,
   FRACTION,
   I32,
   integer,
@@ -85,7 +86,9 @@ export class Types {
     const [first, last] = [this.#find(begin), this.#find(bound)];
     if (!first || !last) return undefined;
     const [a, b] = [asNumber(first), asNumber(last)];
-    if (a.kind !== "integer" || b.kind !== "integer") return common(a, b)?.kind === "i32" ? I32 : undefined;
+    if (a.kind === "fraction") return common(a, b) ?? F64;
+    if (a.kind !== "integer") return a;
+    if (b.kind !== "integer") return I32;
     if (compare === "<" || compare === "<=") return integer(a.low, Math.max(a.low, b.high - (compare === "<" ? 1 : 0)));
     return integer(Math.min(a.high, b.low + (compare === ">" ? 1 : 0)), a.high);
   }
@@ -154,7 +157,8 @@ export class Types {
     const type = this.#find(term);
     if (!type) {
       for (const part of operandsOf(term)) this.of(part);
-      throw new Refusal({ problem: `the type of \`${textOf(term.span)}\` is not known`, advice: "convert it" }, term.span);
+      const problem = `the type of \`${textOf(term.span)}\` cannot be told from what is assigned`;
+      throw new Refusal({ problem, advice: "give it a first value of the type it is to have" }, term.span);
     }
     this.#done.set(term, type);
     return type;
@@ -168,7 +172,7 @@ export class Types {
       case "truth":
         return BOOL;
       case "read":
-        return this.#reports ? (this.#known.get(term.variable) ?? this.typeOfVariable(term.variable)) : this.#known.get(term.variable);
+        return this.#known.get(term.variable);
       case "element":
         return this.#known.get(term.view.base) ?? this.#next(term.view.base);
       case "length":

@@ -25,7 +25,9 @@ import {
   polynomial,
   select,
   shl,
+  signBit,
   sub,
+  xor,
 } from "./common.ts";
 import { reduceLarge } from "./reduction.ts";
 
@@ -41,8 +43,8 @@ const PART3 = f32(2.5633440682570896e-12);
 const SIN = [-0.16666655242443085, 0.008332189172506332, -0.0001951828453456983];
 const COS = [-0.49999895691871643, 0.041656333953142166, -0.0013598223449662328];
 const TAN = [
-  0.33333155512809753, 0.13338835537433624, 0.053408198058605194, 0.024441415444016457, 0.003101431066170335,
-  0.009396562352776527,
+  0.33333349227905273, 0.13332675397396088, 0.05405891314148903, 0.02128620631992817, 0.01082745660096407,
+  9.821674029808491e-5, 0.004372718278318644,
 ];
 
 interface Reduced {
@@ -53,6 +55,7 @@ interface Reduced {
   readonly low: Expr;
 }
 
+/** For x >= 0: the sign is put back at the end, which keeps that of a zero. */
 function reduce(b: Builder, x: Expr, withLow: boolean): Reduced {
   const quadrant = b.local("q", "i32");
   const r = b.local("r", "f32");
@@ -66,7 +69,7 @@ function reduce(b: Builder, x: Expr, withLow: boolean): Reduced {
   b.assign(quadrant, bits(rounded));
   b.assign(r, sub(middle, third));
   if (withLow) b.assign(low, add(sub(sub(middle, get(r)), third), sub(sub(first, middle), second)));
-  b.if(gt(abs(x), LARGE), () => {
+  b.if(gt(x, LARGE), () => {
     const turn = reduceLarge(b, x);
     const angle = b.let("angle", mul(add(turn.high, turn.low), f64(Math.PI / 2)));
     b.assign(quadrant, turn.quadrant);
@@ -76,21 +79,30 @@ function reduce(b: Builder, x: Expr, withLow: boolean): Reduced {
   return { quadrant: get(quadrant), r: get(r), low: get(low) };
 }
 
-/** sin and cos of the reduced angle, and whether they are to be exchanged. */
-function parts(b: Builder, x: Expr): { sine: Expr; cosine: Expr; even: Expr; turns: Expr } {
-  const { quadrant, r } = reduce(b, x, false);
+/** sin and cos of the reduced angle, whether to exchange them, and the sign bits: of x, and of the quadrant at bit 31. */
+interface Parts {
+  readonly sine: Expr;
+  readonly cosine: Expr;
+  readonly even: Expr;
+  readonly sign: Expr;
+  readonly turns: Expr;
+}
+
+function parts(b: Builder, x: Expr): Parts {
+  const { quadrant, r } = reduce(b, b.let("a", abs(x)), false);
   const square = b.let("s", mul(r, r));
   return {
-    sine: b.let("sin", mul(r, polynomial(square, [1, ...SIN]))),
+    sine: b.let("sin", add(r, mul(r, mul(square, polynomial(square, SIN))))),
     cosine: b.let("cos", polynomial(square, [1, ...COS])),
     even: b.let("even", eq(and(quadrant, int(1)), int(0))),
+    sign: bits(x),
     turns: b.let("turns", shl(quadrant, 30)),
   };
 }
 
 const SIGN = int(-0x80000000);
-type Parts = ReturnType<typeof parts>;
-const sineOf = ({ sine, cosine, even, turns }: Parts): Expr => flipSign(select(even, sine, cosine), and(turns, SIGN));
+const sineOf = ({ sine, cosine, even, sign, turns }: Parts): Expr =>
+  flipSign(select(even, sine, cosine), and(xor(turns, sign), SIGN));
 const cosineOf = ({ sine, cosine, even, turns }: Parts): Expr =>
   flipSign(select(even, cosine, sine), and(add(turns, int(0x40000000)), SIGN));
 
@@ -103,8 +115,8 @@ export function sincos32(b: Builder, x: Expr): [Expr, Expr] {
 }
 
 export function tan32(b: Builder, x: Expr): Expr {
-  const { quadrant, r, low } = reduce(b, x, true);
+  const { quadrant, r, low } = reduce(b, b.let("a", abs(x)), true);
   const square = b.let("s", mul(r, r));
   const t = b.let("t", add(r, add(mul(mul(r, square), polynomial(square, TAN)), low)));
-  return select(eq(and(quadrant, int(1)), int(0)), t, div(f32(-1), t));
+  return flipSign(select(eq(and(quadrant, int(1)), int(0)), t, div(f32(-1), t)), signBit(x));
 }

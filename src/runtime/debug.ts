@@ -5,7 +5,6 @@
  */
 import type { TypedArray } from "../ir/arrays.ts";
 import type { Module } from "../ir/nodes.ts";
-import { costOf } from "../ir/passes/cost.ts";
 import { printModule } from "../ir/print.ts";
 import { functionsOf } from "../ir/walk.ts";
 import type { ArenaLayout, Executable, Target } from "../targets/target.ts";
@@ -56,6 +55,3 @@ export function reportCall(signature: Signature, run: (args: unknown) => void): 
     print(`[lockstep] ${signature.name}: ${(ms * 1000).toFixed(1)} us, ${rate.toFixed(2)} GB/s over its arrays`);
   };
 }
-
-/** Operations of one iteration of a module's entry, as the cost model counts them. */
-export const operationsOf = (module: Module): number => costOf(module.entry.body);

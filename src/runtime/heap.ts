@@ -63,7 +63,7 @@ export class Heap {
     this.memory = memory;
     this.shared = typeof SharedArrayBuffer !== "undefined" && memory.buffer instanceof SharedArrayBuffer;
     this.#buffers.add(memory.buffer);
-    const words = new Int32Array(memory.buffer);
+    const words = this.#words();
     if (Atomics.compareExchange(words, 0, 0, MAGIC) === 0) Atomics.store(words, 1, RESERVED / BLOCK);
     else if (Atomics.load(words, 0) !== MAGIC) throw new HeapError("this memory is not a lockstep heap");
   }
@@ -73,6 +73,11 @@ export class Heap {
     const { buffer } = this.memory;
     this.#buffers.add(buffer);
     return buffer;
+  }
+
+  /** The magic number, and the first block that was never taken. */
+  #words(): Int32Array {
+    return new Int32Array(this.memory.buffer, 0, 2);
   }
 
   /** Whether an array's memory is this heap. */
@@ -92,7 +97,7 @@ export class Heap {
 
   #fresh(blocks: number): number {
     if (!(blocks * BLOCK <= LIMIT)) throw this.#full(blocks * BLOCK);
-    const first = Atomics.add(new Int32Array(this.buffer, 0, 2), 1, blocks) >>> 0;
+    const first = Atomics.add(this.#words(), 1, blocks) >>> 0;
     const end = (first + blocks) * BLOCK;
     const missing = Math.ceil((end - this.buffer.byteLength) / PAGE);
     if (missing > 0) {
@@ -100,7 +105,7 @@ export class Heap {
         // Grow by a quarter at least, so that many small arrays do not grow many times.
         this.#grow(Math.max(missing, Math.ceil(this.buffer.byteLength / PAGE / 4)), missing);
       } catch {
-        Atomics.sub(new Int32Array(this.buffer, 0, 2), 1, blocks);
+        Atomics.sub(this.#words(), 1, blocks);
         throw this.#full(blocks * BLOCK);
       }
     }
@@ -116,7 +121,7 @@ export class Heap {
   }
 
   #full(bytes: number): HeapError {
-    const used = (Atomics.load(new Int32Array(this.buffer, 0, 2), 1) >>> 0) * BLOCK;
+    const used = (Atomics.load(this.#words(), 1) >>> 0) * BLOCK;
     return new HeapError(
       `no room for ${bytes} bytes: ${used} are in use. Free arrays that are no longer needed, or keep large data in ` +
         "ordinary typed arrays and hand over parts of it",

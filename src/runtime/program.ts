@@ -50,6 +50,11 @@ export class Program {
     return this.#counter.crossings;
   }
 
+  /** Compiles now instead of at the first run. */
+  load(): void {
+    this.#load();
+  }
+
   #load(): Loaded {
     if (this.#disposed) throw new LockstepError(`${this.module.name} has been disposed of`);
     this.#loaded ??= this.#compile();

@@ -6,6 +6,7 @@ import { heap } from "../../src/runtime/heap.ts";
 import { createJsTarget } from "../../src/targets/js/index.ts";
 import { createNativeTarget } from "../../src/targets/native/index.ts";
 import type { Target } from "../../src/targets/target.ts";
+import { createWasmTarget, wasmFeatures } from "../../src/targets/wasm/index.ts";
 
 /** `shrinks` is how many smaller kernels may be tried when something differs: a C compiler takes its time. */
 export type Variant =
@@ -27,12 +28,33 @@ function nativeVariants(): Variant[] {
   ];
 }
 
+function wasmVariants(): Variant[] {
+  const { memory } = heap();
+  const features = wasmFeatures();
+  const forms = [
+    { name: "wasm", options: { memory, vectorBytes: 16 }, threads: 1 },
+    { name: "wasm, 2 threads", options: { memory, vectorBytes: 16 }, threads: 2 },
+    { name: "wasm, pairs", options: { memory, vectorBytes: 32 }, threads: 1 },
+    { name: "wasm, scalar", options: { memory, vectorBytes: 0 }, threads: 1 },
+    {
+      name: "wasm, no relaxed SIMD",
+      options: { memory, features: { ...features, relaxedSimd: false, fusedMadd: false } },
+      threads: 1,
+    },
+  ];
+  return forms.flatMap(({ name, options, threads }): Variant[] => {
+    const { target } = createWasmTarget(options);
+    return target ? [{ kind: "target", name, target, threads, shrinks: 2000 }] : [];
+  });
+}
+
 let made: readonly Variant[] | undefined;
 
 export function variants(): readonly Variant[] {
   made ??= [
     { kind: "target", name: "js", target: createJsTarget(heap().memory), threads: 1, shrinks: 2000 },
     { kind: "interpreter", name: "lowered for vectors", machine: { vectorBytes: 32, launches: true }, shrinks: 2000 },
+    ...wasmVariants(),
     ...nativeVariants(),
   ];
   return made;

@@ -82,8 +82,9 @@ export class Rig {
     return { entry, source: executable.source() };
   }
 
-  /** Frees everything that was allocated. */
+  /** Frees and clears everything that was allocated. */
   reset(): void {
+    new Uint8Array(this.memory.buffer, 0, this.#top).fill(0);
     this.#top = 64;
   }
 }

@@ -51,6 +51,23 @@ function layeringFaults(graph: ImportGraph): string[] {
   return faults;
 }
 
+/** Places with Node's modules that files outside such places load without asking: a browser would stop there. */
+function nodeInBrowsers(graph: ImportGraph): string[] {
+  const faults = new Set<string>();
+  const seen = new Set<string>();
+  const visit = (file: string): void => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    for (const { target, line, isStatic } of graph.get(file) ?? []) {
+      if (!isStatic) continue;
+      if (graph.has(target)) visit(target);
+      else if (!PACKAGES.has(target)) faults.add(line);
+    }
+  };
+  for (const file of graph.keys()) if (!NODE_PLACES.some((place) => place.test(file))) visit(file);
+  return [...faults];
+}
+
 /** Import circles between files, each as the chain that closes it. */
 function circles(graph: ImportGraph): string[] {
   const found: string[] = [];
@@ -74,7 +91,7 @@ const graphOf = (files: { readonly [file: string]: readonly string[] }): ImportG
   new Map(
     Object.entries(files).map(([file, targets]) => [
       file,
-      targets.map((target) => ({ target, line: `${file} imports ${target}` })),
+      targets.map((target) => ({ target, line: `${file} imports ${target}`, isStatic: !target.startsWith("later ") })),
     ]),
   );
 
@@ -86,6 +103,9 @@ describe("the sources", () => {
   });
   test("import downwards only, and Node only where it is", () => {
     expect(layeringFaults(graph)).toEqual([]);
+  });
+  test("load in a browser, all but what belongs to Node", () => {
+    expect(nodeInBrowsers(graph)).toEqual([]);
   });
   test("have no import circles", () => {
     expect(circles(graph)).toEqual([]);
@@ -105,7 +125,9 @@ describe("the check itself", () => {
       const text = 'import h from "string"';
       const later = async () => (await import("seven")).x + process.getBuiltinModule("eight") + (await import(text));
     `;
-    expect(importsOf(source)).toEqual(["one", "two", "three", "four", "five", "six", "seven", "eight", "?"]);
+    const found = importsOf(source);
+    expect(found.map(({ name }) => name)).toEqual("one two three four five six seven eight ?".split(" "));
+    expect(found.filter(({ isStatic }) => !isStatic).map(({ name }) => name)).toEqual(["seven", "eight", "?"]);
   });
   test("finds arrows that point up", () => {
     expect(layeringFaults(graphOf({ "ir/a.ts": ["kernel/b.ts"], "kernel/b.ts": ["ir/a.ts"] }))).toEqual([
@@ -130,6 +152,10 @@ describe("the check itself", () => {
       "targets/wasm/b.ts imports ir/gone.ts, which is not there",
       "misc/c.ts stands in no known layer",
     ]);
+  });
+  test("finds Node's modules behind other files", () => {
+    const graph = graphOf({ "runtime/a.ts": ["platform/b.ts"], "platform/b.ts": ["node:os", "later node:fs"] });
+    expect(nodeInBrowsers(graph)).toEqual(["platform/b.ts imports node:os"]);
   });
   test("finds circles", () => {
     const graph = graphOf({ "ir/a.ts": ["ir/b.ts"], "ir/b.ts": ["ir/c.ts"], "ir/c.ts": ["ir/b.ts"] });

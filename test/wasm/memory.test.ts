@@ -57,7 +57,10 @@ describe.each(STORAGES)("%s", (storage) => {
   test.each(LANES)("contiguous, %i lanes, with constants in the subscript", (lanes) => {
     const b = new Builder();
     b.for("i", { begin: i32(0), end: i32(N - 32), step: lanes, axis: "vector" }, (i) => {
-      const sum = add(loadLanes(x, add(i, i32(3)), i32(1), lanes), loadLanes(x, sub(add(i, i32(9)), i32(8)), i32(1), lanes));
+      const sum = add(
+        loadLanes(x, add(i, i32(3)), i32(1), lanes),
+        loadLanes(x, sub(add(i, i32(9)), i32(8)), i32(1), lanes),
+      );
       b.emit(store(y, add(i, i32(2)), sum, i32(1)));
     });
     compare(moduleOf("contiguous", [x, y], [], b.statements), [filled(storage, N), filled(storage, N, 3)]);
@@ -203,7 +206,11 @@ test("parts that need each other's old values are assigned together", () => {
 test("random affine subscripts", () => {
   const x = array("x", "f32");
   const y = array("y", "f32");
-  const term = fc.record({ factor: fc.integer({ min: 0, max: 5 }), extra: fc.integer({ min: 0, max: 9 }), way: fc.nat(3) });
+  const term = fc.record({
+    factor: fc.integer({ min: 0, max: 5 }),
+    extra: fc.integer({ min: 0, max: 9 }),
+    way: fc.nat(3),
+  });
   fc.assert(
     fc.property(term, term, fc.integer({ min: 1, max: 6 }), (p, q, count) => {
       const b = new Builder();

@@ -18,6 +18,8 @@ export interface Interval {
   readonly high: Expr;
   /** What must hold for the bounds to be true, beyond the bounds themselves. */
   readonly conditions: readonly Expr[];
+  /** Whether the value is an i32 as it stands, not the result of arithmetic that may have wrapped. */
+  readonly whole?: boolean;
 }
 
 /** What is known of a local at the point that asks. */
@@ -30,11 +32,12 @@ export type Knowledge =
 const f64 = (value: number): Expr => constant("f64", value);
 const minimum = (...xs: Expr[]): Expr => xs.reduce((a, b) => binary("min", a, b));
 const maximum = (...xs: Expr[]): Expr => xs.reduce((a, b) => binary("max", a, b));
-const exactly = (value: Expr): Interval => ({ low: value, high: value, conditions: [] });
+const exactly = (value: Expr): Interval => ({ low: value, high: value, conditions: [], whole: true });
 const numberIn = (e: Expr): number | undefined => (e.kind === "const" ? e.value : undefined);
 
 /** Conditions under which an operand did not wrap, so that operations other than + - * may look at its interval. */
-function unwrapped(x: Interval): Expr[] {
+function unwrapped(x: Interval): readonly Expr[] {
+  if (x.whole) return x.conditions;
   return [...x.conditions, binary("ge", x.low, f64(-2147483648)), binary("le", x.high, f64(2147483647))];
 }
 

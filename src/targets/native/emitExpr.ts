@@ -99,7 +99,7 @@ export class Expressions {
   bind(hint: string, type: string, text: string): string {
     if (isSimple(text)) return text;
     const name = this.#scope.names.fresh(hint);
-    this.#scope.line(`const ${type} ${name} = ${text};`);
+    this.#scope.line(`${type.endsWith("*") ? `${type}const` : `const ${type}`} ${name} = ${text};`);
     return name;
   }
 

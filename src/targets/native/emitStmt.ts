@@ -206,8 +206,8 @@ export class FunctionWriter {
     const rest = s.axis === "serial" && s.begin.kind === "get" && this.#vectorEnds.has(s.begin.local);
     if (s.axis === "vector" && s.end.kind === "get") this.#vectorEnds.add(s.end.local);
     this.#nested(() => {
-      // The few iterations that a vector loop leaves: keeps compilers from making vectors of them once more.
-      if (rest) this.#line('__asm__ volatile("");');
+      // Keeps compilers from making vectors of the few iterations that a vector loop leaves, and of checked copies.
+      if (rest || s.body.some((inner) => inner.kind === "fault")) this.#line('__asm__ volatile("");');
       this.#line(`${this.#confined.has(s.index) ? "const int " : ""}${index} = (int)${counter};`);
       this.#body(s.body);
     });

@@ -1,0 +1,349 @@
+/**
+ * @file Terms as IR expressions, converted to the type that is asked for.
+ *
+ * Expressions are pure, so a branch of `?:` or the right side of `&&` may be computed although it is not taken, as a
+ * select, when it is short and cannot fault; otherwise it becomes an `if` that assigns a local.
+ */
+import * as ir from "../ir/build.ts";
+import type { Buffer, Expr, Load, Local, Site, Stmt, Store } from "../ir/nodes.ts";
+import { setPlace } from "../ir/places.ts";
+import { type BinaryOp, type DType, isFloat } from "../ir/types.ts";
+import { eachExpr, operands, structuralKey } from "../ir/walk.ts";
+import { MATH } from "../math/index.ts";
+import { convertTo, divide, once, toInt32, toUint32, truthOf } from "./conversions.ts";
+import { placeOfSpan, Refusal, type Span, textOf } from "./errors.ts";
+import { known } from "./fold.ts";
+import type { Types } from "./infer.ts";
+import type { Apply, ArrayBase, BinaryTerm, Element, Logical, Term, Variable, View } from "./terms.ts";
+import { asNumber, heldAs, printType, type Type } from "./types.ts";
+
+const BINARY: { readonly [O in Exclude<BinaryTerm["op"], "**">]: BinaryOp } = {
+  "+": "add",
+  "-": "sub",
+  "*": "mul",
+  "/": "div",
+  "%": "rem",
+  "&": "and",
+  "|": "or",
+  "^": "xor",
+  "<<": "shl",
+  ">>": "shr",
+  ">>>": "shr",
+  "<": "lt",
+  "<=": "le",
+  ">": "gt",
+  ">=": "ge",
+  "==": "eq",
+  "!=": "ne",
+};
+
+/** The most operations of a branch that is computed whether taken or not. */
+const SHORT = 12;
+const COSTS: ReadonlyMap<string, number> = new Map([
+  ["div", 4],
+  ["rem", 20],
+  ["sqrt", 4],
+]);
+function costOf(e: Expr): number {
+  const own = e.kind === "unary" || e.kind === "binary" ? (COSTS.get(e.op) ?? 1) : e.kind === "const" ? 0 : 1;
+  return operands(e).reduce((sum, x) => sum + costOf(x), own);
+}
+
+export interface Lowerings {
+  readonly types: Types;
+  readonly b: ir.Builder;
+  readonly fused: boolean;
+  readonly local: (variable: Variable) => Local;
+  readonly buffer: (base: ArrayBase) => Buffer;
+  readonly sites: Site[];
+  /** Where accesses come from. */
+  readonly spans: WeakMap<Load | Store, Span>;
+}
+
+export class TermLowering {
+  readonly #types: Types;
+  readonly #b: ir.Builder;
+  readonly #to: Lowerings;
+  /** Loads whose subscript the types prove to be in range. */
+  readonly #safe = new WeakSet<Load>();
+  constructor(to: Lowerings) {
+    this.#to = to;
+    this.#types = to.types;
+    this.#b = to.b;
+  }
+
+  /** A term in the type asked for, or in its own. */
+  value(term: Term, to?: DType): Expr {
+    switch (term.kind) {
+      case "literal":
+        return ir.constant(to ?? heldAs(this.#types.of(term)), term.value);
+      case "truth":
+        return ir.constant(to ?? "bool", term.value);
+      case "conditional":
+        return this.#conditional(term, to ?? heldAs(this.#types.of(term)));
+      default: {
+        const e = this.#plain(term);
+        return to === undefined ? e : convertTo(to, e);
+      }
+    }
+  }
+
+  /** A term in its own type. */
+  #plain(term: Exclude<Term, { kind: "literal" | "truth" | "conditional" }>): Expr {
+    switch (term.kind) {
+      case "read":
+        return ir.get(this.#to.local(term.variable));
+      case "element":
+        return this.#element(term);
+      case "length":
+        return ir.lengthOf(this.#to.buffer(term.base));
+      case "unary":
+        if (term.op === "!") return ir.not(this.condition(term.x));
+        return this.#unary(term.op, term.x, this.#types.of(term));
+      case "binary":
+        return this.#binary(term);
+      case "logical":
+        return this.#logical(term);
+      case "apply":
+        return this.#apply(term);
+      default:
+        return term satisfies never;
+    }
+  }
+
+  #unary(op: "-" | "+" | "~", x: Term, type: Type): Expr {
+    const e = this.value(x, heldAs(type));
+    return op === "+" ? e : ir.unary(op === "-" ? "neg" : "not", e);
+  }
+
+  #binary(term: BinaryTerm): Expr {
+    const { operands: within, result } = this.#types.operation(term);
+    const dtype = heldAs(within);
+    const e = ir.binary(
+      BINARY[term.op as Exclude<BinaryTerm["op"], "**">],
+      this.value(term.a, dtype),
+      this.value(term.b, dtype),
+    );
+    return e.dtype === "bool" ? e : convertTo(heldAs(result), e);
+  }
+
+  /** A term as a condition: JavaScript's truth of it. */
+  condition(term: Term): Expr {
+    if (term.kind === "logical") {
+      const a = this.condition(term.a);
+      return this.#shortCircuit(term.op, a, () => this.condition(term.b));
+    }
+    if (term.kind === "unary" && term.op === "!") return ir.not(this.condition(term.x));
+    return truthOf(this.value(term));
+  }
+  #shortCircuit(op: "&&" | "||", a: Expr, right: () => Expr): Expr {
+    let b: Expr = a;
+    const steps = this.#b.body(() => {
+      b = right();
+    });
+    if (steps.length === 0 && this.#isFree(b, a)) return op === "&&" ? ir.and(a, b) : ir.or(a, b);
+    const result = this.#b.local("both", "bool");
+    this.#b.assign(result, a);
+    const taken = [...steps, ir.assign(result, b)];
+    const condition = op === "&&" ? ir.get(result) : ir.not(ir.get(result));
+    this.#b.emit({ kind: "if", condition, then: taken, else: [] });
+    return ir.get(result);
+  }
+
+  /** `a && b` and `a || b` as values: one of the two. */
+  #logical(term: Logical): Expr {
+    const type = this.#types.of(term);
+    if (type.kind === "bool") return this.condition(term);
+    const dtype = heldAs(type);
+    const a = once(this.#b, "first", this.value(term.a, dtype));
+    const other = (): Expr => this.value(term.b, dtype);
+    const first = (): Expr => a;
+    const isAnd = term.op === "&&";
+    return this.#choose(truthOf(a), isAnd ? other : first, isAnd ? first : other);
+  }
+
+  #conditional(term: Term & { kind: "conditional" }, dtype: DType): Expr {
+    this.#types.of(term);
+    const arm = (t: Term) => (): Expr => (dtype === "bool" ? this.condition(t) : this.value(t, dtype));
+    return this.#choose(this.condition(term.test), arm(term.a), arm(term.b));
+  }
+
+  #choose(condition: Expr, then: () => Expr, otherwise: () => Expr): Expr {
+    if (condition.kind === "const") return condition.value ? then() : otherwise();
+    const arm = (make: () => Expr): { steps: Stmt[]; value: Expr } => {
+      let value: Expr = condition;
+      const steps = this.#b.body(() => {
+        value = make();
+      });
+      return { steps, value };
+    };
+    const [a, b] = [arm(then), arm(otherwise)];
+    const isShort = a.steps.length + b.steps.length === 0;
+    if (isShort && this.#isFree(a.value, condition) && this.#isFree(b.value, condition))
+      return ir.select(condition, a.value, b.value);
+    const result = this.#b.local("chosen", a.value.dtype);
+    this.#b.emit({
+      kind: "if",
+      condition,
+      then: [...a.steps, ir.assign(result, a.value)],
+      else: [...b.steps, ir.assign(result, b.value)],
+    });
+    return ir.get(result);
+  }
+
+  /** Whether an expression is short and cannot fault once `evaluated` has been computed without a fault. */
+  #isFree(e: Expr, evaluated: Expr): boolean {
+    if (costOf(e) > SHORT) return false;
+    const done = new Set<string>();
+    eachExpr(evaluated, (x) => x.kind === "load" && done.add(structuralKey(x)));
+    let free = true;
+    eachExpr(e, (x) => {
+      if (x.kind === "load") free &&= this.#safe.has(x) || done.has(structuralKey(x));
+    });
+    return free;
+  }
+
+  #element(term: Element): Expr {
+    const base = this.#to.buffer(term.view.base);
+    const load = ir.load(base, this.index(term.view, term.index, term.span));
+    setPlace(load, placeOfSpan(term.span));
+    this.#to.spans.set(load, term.span);
+    if (this.#isProved(term.view, term.index)) this.#safe.add(load);
+    return term.view.base.element === "bool" ? truthOf(load) : load;
+  }
+
+  /** Whether the range of a subscript lies inside a view of known length, and the view inside its array. */
+  #isProved(view: View, index: Term): boolean {
+    const type = asNumber(this.#types.of(index));
+    const length = known(view.length);
+    if (type.kind !== "integer" || typeof length !== "number" || type.low < 0 || type.high >= length) return false;
+    return view.offset === undefined;
+  }
+
+  /** The subscript of an array's own element, from one of a view. */
+  index(view: View, index: Term, span: Span): Expr {
+    const type = this.#types.of(index);
+    if (isFloat(heldAs(type))) {
+      const text = textOf(index.span);
+      const problem = `the subscript \`${text}\` is ${printType(type)}`;
+      throw new Refusal({ problem, advice: `make it an integer: \`[${text} | 0]\`` }, index.span);
+    }
+    const at = this.value(index, "i32");
+    if (view.offset === undefined) return at;
+    const own = this.#checkView(view, at, asNumber(type), span);
+    const step = view.stride ? ir.mul(own, this.value(view.stride, "i32")) : own;
+    const offset = this.value(view.offset, "i32");
+    return own.kind === "const" && own.value === 0 ? offset : ir.add(offset, step);
+  }
+  /** A view of known length is checked like an array; others are checked against the array they are cut from. */
+  #checkView(view: View, at: Expr, type: Type, span: Span): Expr {
+    const length = known(view.length);
+    if (typeof length !== "number") return at;
+    if (type.kind === "integer" && type.low >= 0 && type.high < length) return at;
+    const own = once(this.#b, "subscript", at);
+    const message = `a subscript of ${view.base.name} is outside its row of ${length}`;
+    this.#to.sites.push({ reason: "bounds", message, place: placeOfSpan(span) });
+    this.#b.fault(
+      ir.binary("ge", ir.convert("u32", own), ir.constant("u32", length)),
+      this.#to.sites.length,
+    );
+    return own;
+  }
+
+  #apply(term: Apply): Expr {
+    const whole = this.#types.wholeDivision(term);
+    if (whole) return this.#division(term, whole);
+    const { operands: within, result } = this.#types.application(term);
+    if (term.name === "truth") return this.condition(term.args[0] as Term);
+    const dtype = heldAs(within);
+    const args = term.args.map((t) => this.value(t, dtype));
+    return this.#function(term, args, dtype, heldAs(result));
+  }
+
+  #division(term: Apply, { quotient, operands: within, result }: NonNullable<ReturnType<Types["wholeDivision"]>>): Expr {
+    const dtype = heldAs(within);
+    const [a, b] = [asNumber(this.#types.of(quotient.a)), asNumber(this.#types.of(quotient.b))];
+    const positive = a.kind === "integer" && b.kind === "integer" && a.low >= 0 && b.low >= 0;
+    const divisorIsZero = b.kind === "integer" && (b.low > 0 || b.high < 0) ? false : undefined;
+    const rounding = term.name === "floor" || term.name === "ceil" ? term.name : "trunc";
+    const e = divide(this.#b, rounding, this.value(quotient.a, dtype), this.value(quotient.b, dtype), {
+      positive,
+      divisorIsZero,
+    });
+    return convertTo(term.name === "toUint32" ? "u32" : heldAs(result), e);
+  }
+
+  #function(term: Apply, args: readonly Expr[], dtype: DType, result: DType): Expr {
+    const [x, y, z] = args as [Expr, Expr, Expr];
+    const isWhole = !isFloat(dtype);
+    switch (term.name) {
+      case "abs":
+        return dtype === "u32" ? x : ir.unary("abs", x);
+      case "floor":
+      case "ceil":
+      case "trunc":
+        return isWhole ? x : ir.unary(term.name, x);
+      case "round":
+        return isWhole ? x : MATH.round(this.#b, x);
+      case "sign":
+        return isWhole ? ir.binary("min", ir.binary("max", convertTo("i32", x), ir.i32(-1)), ir.i32(1)) : MATH.sign(this.#b, x);
+      case "sqrt":
+        return ir.unary("sqrt", x);
+      case "min":
+      case "max":
+        return ir.binary(term.name, x, y);
+      case "imul":
+        return ir.mul(x, y);
+      case "clz32":
+        return ir.unary("clz", x);
+      case "fround":
+      case "toF64":
+        return convertTo(result, x);
+      case "toInt32":
+        return toInt32(this.#b, x);
+      case "toUint32":
+        return toUint32(this.#b, x);
+      case "truth":
+        return truthOf(x);
+      case "isNaN":
+        return isWhole ? ir.FALSE : this.#differs(x);
+      case "isFinite":
+        return isWhole ? ir.TRUE : isFinite(x);
+      case "isInteger": {
+        if (isWhole) return ir.TRUE;
+        const n = once(this.#b, "x", x);
+        return ir.and(ir.binary("eq", ir.unary("floor", n), n), isFinite(n));
+      }
+      case "fma":
+        return ir.fma(x, y, z);
+      case "mulAdd":
+        return this.#to.fused && dtype === "f32" ? ir.fma(x, y, z) : ir.add(ir.mul(x, y), z);
+      case "bits":
+      case "fromBits":
+        return ir.unary(term.name, x);
+      case "mulHigh":
+        return ir.binary("mulHigh", x, y);
+      case "pow":
+        return this.#power(term, x, y, result);
+      default:
+        return MATH[term.name](this.#b, ...args);
+    }
+  }
+  #differs(x: Expr): Expr {
+    const n = once(this.#b, "x", x);
+    return ir.binary("ne", n, n);
+  }
+  /** A power with a small whole exponent is a product where the types say so (see `productType`). */
+  #power(term: Apply, x: Expr, y: Expr, result: DType): Expr {
+    const exponent = term.args[1];
+    const isProduct = !isFloat(x.dtype) || (exponent?.kind === "literal" && exponent.value === 2);
+    if (!isProduct || exponent?.kind !== "literal") return MATH.pow(this.#b, x, y);
+    const base = once(this.#b, "base", x);
+    let product = base;
+    for (let k = 1; k < exponent.value; k++) product = ir.mul(product, base);
+    return convertTo(result, product);
+  }
+}
+
+const isFinite = (x: Expr): Expr =>
+  ir.binary("lt", ir.unary("abs", x), ir.constant(x.dtype, Number.POSITIVE_INFINITY));

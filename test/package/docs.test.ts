@@ -1,0 +1,72 @@
+/**
+ * @file The documentation says what the code does: the kernel language's page lists every refusal and every function.
+ *
+ * With LOCKSTEP_UPDATE_DOCS=1 the table of refusals is written anew.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import {
+  ARRAY_CONSTRUCTORS,
+  GLOBAL_FUNCTIONS,
+  INTRINSICS,
+  MATH_CONSTANTS,
+  MATH_FUNCTIONS,
+  NUMBER_CONSTANTS,
+  NUMBER_FUNCTIONS,
+} from "../../src/kernel/globals.ts";
+import { REFUSED } from "../../src/kernel/refusals.ts";
+
+const page = (name: string): string => fileURLToPath(new URL(`../../${name}`, import.meta.url));
+const BEGIN = "<!-- refusals: begin -->\n";
+const END = "<!-- refusals: end -->";
+
+function refusalsTable(): string {
+  const cell = (text: string): string => text.replaceAll("|", "\\|");
+  const code = (text: string): string => cell(text.includes("`") ? `\`\` ${text} \`\`` : `\`${text}\``);
+  const rows = Object.entries(REFUSED).map(
+    ([name, row]) => `| ${name} | ${cell(row.problem)} | ${cell(row.advice)} | ${code(row.example)} |`,
+  );
+  return ["| name | what is said | what to write | example |", "|---|---|---|---|", ...rows, ""].join("\n");
+}
+
+describe("docs/kernels.md", () => {
+  const file = page("docs/kernels.md");
+  const text = readFileSync(file, "utf8");
+
+  test("lists every refused construct, and no others", () => {
+    const [before = "", rest = ""] = text.split(BEGIN);
+    const [table = "", after = ""] = rest.split(END);
+    if (process.env.LOCKSTEP_UPDATE_DOCS) writeFileSync(file, before + BEGIN + refusalsTable() + END + after);
+    else expect(table).toBe(refusalsTable());
+  });
+
+  test("names every function and constant that kernels know", () => {
+    const words = new Set(text.match(/\w+/g));
+    const known = [
+      ...MATH_FUNCTIONS,
+      ...MATH_CONSTANTS.keys(),
+      ...NUMBER_CONSTANTS.keys(),
+      ...NUMBER_FUNCTIONS.keys(),
+      ...GLOBAL_FUNCTIONS.keys(),
+      ...INTRINSICS,
+    ];
+    expect(known.filter((name) => !words.has(name))).toEqual([]);
+    expect([...ARRAY_CONSTRUCTORS.keys()].some((name) => words.has(name))).toBe(true);
+  });
+});
+
+describe("links between pages", () => {
+  test.each(["README.md", "CONTRIBUTING.md", "docs/kernels.md", "docs/architecture.md", "docs/bench.md"])(
+    "%s points to files that are there",
+    (name) => {
+      const text = readFileSync(page(name), "utf8");
+      const links = [...text.matchAll(/\]\(([^)#:]+)\)/g)].map((found) => found[1] ?? "");
+      const paths = [...text.matchAll(/`((?:src|test|docs|scripts)\/[\w./-]+)`/g)].map((found) => found[1] ?? "");
+      const folder = name.includes("/") ? name.replace(/[^/]*$/, "") : "";
+      for (const path of links) expect(() => readFileSync(page(folder + path)), path).not.toThrow();
+      for (const path of paths.filter((p) => /\.\w+$/.test(p)))
+        expect(() => readFileSync(page(path)), path).not.toThrow();
+    },
+  );
+});
