@@ -144,10 +144,18 @@ function lines(facts: Facts): [string, string][] {
     ["relaxed SIMD", relaxedText(wasm)],
     ["wide wasm", wasm.wide ? "yes, pairs of v128 run as 256-bit vectors" : "no"],
     ["threads", wasm.shared_memory ? `${facts.threads}, over shared memory` : "1: no shared memory here"],
-    ["compiler", compiler ? `${compiler.path}: ${compiler.version}` : `none: ${native.reason ?? ""}`],
-    ...(compiler ? [["vectors", vectorText(compiler)] satisfies [string, string]] : []),
+    ["native code", native.available ? "yes" : `no: ${native.reason ?? ""}`],
+    ...compilerLines(compiler),
     ["koffi", native.koffi ?? "not installed: npm install koffi"],
     ["cache", `${cache.folder}: ${cache.entries} libraries, ${megabytes(cache.bytes)} of ${megabytes(cache.limit)}`],
+  ];
+}
+
+function compilerLines(compiler: CompilerFacts | null): [string, string][] {
+  if (compiler === null) return [];
+  return [
+    ["compiler", `${compiler.path}: ${compiler.version}`],
+    ["vectors", vectorText(compiler)],
   ];
 }
 

@@ -164,6 +164,7 @@ export interface KernelArray<E extends number | boolean = number> {
 export interface ReadonlyList<E> {
   readonly length: number;
   readonly [index: number]: E;
+  [Symbol.iterator](): IterableIterator<E>;
 }
 
 interface TypedArrays {
@@ -218,8 +219,8 @@ type Element<E> =
     : E extends ArrayOf<infer R>
       ? FunctionArray<R>
       : E extends Struct<infer F>
-        ? { [K in keyof F]: Element<F[K]> }
-        : { [K in keyof E]: Element<E[K]> };
+        ? { -readonly [K in keyof F]: Element<F[K]> }
+        : { -readonly [K in keyof E]: Element<E[K]> };
 type FunctionArray<E> =
   E extends Scalar<infer D>
     ? KernelArray<Value<D>>

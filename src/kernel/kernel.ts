@@ -11,6 +11,7 @@ import { LockstepError } from "../platform/errors.ts";
 import { heap } from "../runtime/heap.ts";
 import { openProgram } from "../runtime/open.ts";
 import type { Program } from "../runtime/program.ts";
+import type { ArrayDetails } from "../runtime/signature.ts";
 import type { TargetChoice } from "../runtime/targets.ts";
 import { compileKernel } from "./compile.ts";
 import {
@@ -24,6 +25,7 @@ import {
   type Scalar,
   type ScalarName,
 } from "./declare.ts";
+import { flatten, type Leaf } from "./flatten.ts";
 
 /** How a kernel is compiled for one use of it. */
 export interface RunOptions {
@@ -55,6 +57,11 @@ export interface Kernel<D extends Declaration = Declaration> extends KernelLike<
   ir(): Module;
 }
 
+/** What the runtime checks of arrays beyond their element type. */
+export function detailsOf(leaves: readonly Leaf[]): ArrayDetails {
+  return new Map(leaves.map((l) => [l.name, { each: l.each, group: l.group }]));
+}
+
 const optionsKey = (target: string, o: RunOptions): string => `${target} ${o.threads ?? ""} ${o.unchecked ?? ""}`;
 
 /** Makes a kernel from a declaration of its parameters and a function. */
@@ -71,7 +78,7 @@ export function kernel<const D extends Declaration>(
     const key = optionsKey(target, run);
     let found = opened.get(key);
     if (!found) {
-      found = kernelOn<D>(openProgram(ir(), target, run));
+      found = kernelOn<D>(openProgram(ir(), target, { ...run, details: detailsOf(flatten(declaration)) }));
       opened.set(key, found);
     }
     return found;
@@ -122,7 +129,8 @@ interface ArrayTypes {
   bool: Uint8Array;
 }
 
-const storageOf = (dtype: ScalarName): StorageType => (dtype === "bool" ? "u8" : dtype);
+/** How elements of a declared type are stored. */
+export const storageOf = (dtype: ScalarName): StorageType => (dtype === "bool" ? "u8" : dtype);
 
 /** A zeroed array in lockstep's memory, which every target uses without a copy. */
 export function allocate<D extends ScalarName>(type: Scalar<D>, length: number): ArrayTypes[D] {

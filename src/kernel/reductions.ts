@@ -2,7 +2,7 @@
  * @file Which outside variables the iterations of a `parallel` loop combine: `sum += x`, `most = Math.max(most, x)`,
  * `any = any || c`. Every other assignment of an outside variable is refused.
  */
-import { unary } from "./fold.ts";
+import { apply, unary } from "./fold.ts";
 import { refuse } from "./refusals.ts";
 import {
   type ReductionOperator,
@@ -43,7 +43,8 @@ function combination({ variable, value }: Assign): Combination | undefined {
       if (value.op === "-" && isRead(value.a, variable)) return made("add", unary("-", value.b, value.span));
       return made(BINARY.get(value.op), parts(value.a, value.b));
     case "logical":
-      return isRead(value.a, variable) ? made(value.op === "&&" ? "and" : "or", value.b) : undefined;
+      if (!isRead(value.a, variable)) return undefined;
+      return made(value.op === "&&" ? "and" : "or", apply("truth", [value.b], value.b.span));
     case "apply": {
       if (value.name !== "min" && value.name !== "max") return undefined;
       const args = flattenApply(value.name, value);

@@ -9,6 +9,7 @@ import type { Expr } from "../ir/nodes.ts";
 import {
   abs,
   add,
+  binary,
   bits,
   div,
   eq,
@@ -17,6 +18,7 @@ import {
   int,
   lt,
   mul,
+  neg,
   polynomial,
   select,
   sqrt,
@@ -49,9 +51,11 @@ function folded(b: Builder, a: Expr): { large: Expr; s: Expr; rest: Expr } {
 export function asin32(b: Builder, x: Expr): Expr {
   const a = b.let("a", abs(x));
   const { large, s, rest } = folded(b, a);
-  const sum = b.let("y", add(s, rest));
-  const reflected = sub(HALF_PI, sub(add(sum, sum), HALF_PI_LOW));
-  return withSignOf(select(large, reflected, sum), x);
+  const twice = b.let("t", add(s, s));
+  const main = b.let("m", sub(HALF_PI, twice));
+  const lost = sub(sub(HALF_PI, main), twice);
+  const reflected = add(main, sub(lost, sub(add(rest, rest), HALF_PI_LOW)));
+  return withSignOf(select(large, reflected, add(s, rest)), x);
 }
 
 export function acos32(b: Builder, x: Expr): Expr {
@@ -86,8 +90,10 @@ export function atan2_32(b: Builder, y: Expr, x: Expr): Expr {
   const larger = b.let("large", select(steep, ay, ax));
   const quotient = div(smaller, larger);
   const z = b.let("z", select(eq(ax, ay), select(eq(ax, f32(0)), f32(0), f32(1)), quotient));
-  const first = b.let("y", atanCore(b, z));
-  const second = b.let("y", select(steep, sub(HALF_PI, sub(first, HALF_PI_LOW)), first));
-  const behind = lt(bits(x), int(0));
-  return withSignOf(select(behind, sub(PI, sub(second, PI_LOW)), second), y);
+  const angle = b.let("y", atanCore(b, z));
+  const behind = b.let("behind", lt(bits(x), int(0)));
+  const turned = select(binary("ne", steep, behind), neg(angle), angle);
+  const high = select(steep, HALF_PI, select(behind, PI, f32(0)));
+  const low = select(steep, HALF_PI_LOW, select(behind, PI_LOW, f32(0)));
+  return withSignOf(add(high, add(turned, low)), y);
 }

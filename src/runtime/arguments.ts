@@ -69,6 +69,21 @@ export class ArgumentHelpers {
     );
   }
 
+  wrongMultiple(k: number, array: TypedArray): never {
+    const p = this.#signature.arrays[k] as ArrayParameter;
+    throw new ArgumentError(
+      `${this.#signature.name}: "${pathText(p.path)}" has rows of ${p.each} elements; its length ${array.length} is not a multiple`,
+    );
+  }
+
+  wrongGroup(j: number, k: number, first: TypedArray, other: TypedArray): never {
+    const [a, b] = [this.#signature.arrays[j], this.#signature.arrays[k]] as [ArrayParameter, ArrayParameter];
+    throw new ArgumentError(
+      `${this.#signature.name}: "${pathText(a.path)}" and "${pathText(b.path)}" belong together and must have equally ` +
+        `many rows; they have ${first.length / a.each} and ${other.length / b.each}`,
+    );
+  }
+
   wrongScalar(k: number, value: unknown): never {
     const p = this.#signature.scalars[k] as Signature["scalars"][number];
     throw new ArgumentError(

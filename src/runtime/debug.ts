@@ -1,11 +1,13 @@
 /**
  * @file LOCKSTEP_DEBUG: what is compiled and how long it takes, printed as it happens.
  *
- * 1: programs. 2: time per call with GB/s of the arrays handed over. 3: IR after all passes. 4: generated code.
+ * 1: programs. 2: time, GFLOP/s and GB/s per call. 3: IR after all passes. 4: generated code.
  */
 import type { TypedArray } from "../ir/arrays.ts";
 import type { Module } from "../ir/nodes.ts";
+import { floatOperationsOf, type Known } from "../ir/passes/cost.ts";
 import { printModule } from "../ir/print.ts";
+import { binaryValue } from "../ir/scalar.ts";
 import { functionsOf } from "../ir/walk.ts";
 import type { ArenaLayout, Executable, Target } from "../targets/target.ts";
 import type { Signature } from "./signature.ts";
@@ -39,19 +41,49 @@ export function report(c: Compiled): void {
   if (level >= 4) print(c.executable.source());
 }
 
-const bytesOf = (args: unknown, signature: Signature): number =>
-  signature.arrays.reduce((sum, p) => {
-    const array = p.path.reduce<unknown>((o, key) => (o as { [key: string]: unknown })[key], args) as TypedArray;
-    return sum + array.byteLength * (p.written ? 2 : 1);
-  }, 0);
+const at = (args: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>((o, key) => (o as { [key: string]: unknown })[key], args);
 
-/** Times each call. */
-export function reportCall(signature: Signature, run: (args: unknown) => void): (args: unknown) => void {
+const bytesOf = (args: unknown, signature: Signature): number =>
+  signature.arrays.reduce((sum, p) => sum + (at(args, p.path) as TypedArray).byteLength * (p.written ? 2 : 1), 0);
+
+/** Evaluates loop bounds over lengths and scalar arguments. */
+function knownFrom(args: unknown): Known {
+  const number = (v: unknown): number | undefined => (typeof v === "number" ? v : undefined);
+  const known: Known = (e) => {
+    switch (e.kind) {
+      case "const":
+        return e.value;
+      case "length":
+        return (at(args, e.buffer.name.split(".")) as TypedArray | undefined)?.length;
+      case "get":
+        return e.local.name in (args as object) ? number(at(args, e.local.name.split("."))) : undefined;
+      case "binary": {
+        const [a, b] = [known(e.a), known(e.b)];
+        return a === undefined || b === undefined ? undefined : binaryValue(e.op, e.a.dtype, a, b);
+      }
+      default:
+        return undefined;
+    }
+  };
+  return known;
+}
+
+/** Times each call. GFLOP/s counts both arms of branches and the loops whose bounds follow from the arguments. */
+export function reportCall(
+  module: Module,
+  signature: Signature,
+  run: (args: unknown) => void,
+): (args: unknown) => void {
   return (args) => {
     const start = performance.now();
     run(args);
     const ms = performance.now() - start;
-    const rate = bytesOf(args, signature) / ms / 1e6;
-    print(`[lockstep] ${signature.name}: ${(ms * 1000).toFixed(1)} us, ${rate.toFixed(2)} GB/s over its arrays`);
+    const bytes = bytesOf(args, signature) / ms / 1e6;
+    const operations = floatOperationsOf(module.entry.body, knownFrom(args)) / ms / 1e6;
+    print(
+      `[lockstep] ${signature.name}: ${(ms * 1000).toFixed(1)} us, ${operations.toFixed(2)} GFLOP/s, ` +
+        `${bytes.toFixed(2)} GB/s over its arrays`,
+    );
   };
 }

@@ -43,6 +43,13 @@ function readAndCheck(signature: Signature): string[] {
       `if (!(a${k} instanceof ${arrayName(p.storage)})) helpers.wrongArray(${k}, a${k});`,
       `const n${k} = a${k}.length;`,
     );
+    if (p.each > 1) lines.push(`if (n${k} % ${p.each} !== 0) helpers.wrongMultiple(${k}, a${k});`);
+    const first = p.group === undefined ? k : signature.arrays.findIndex((q) => q.group === p.group);
+    const each = signature.arrays[first]?.each ?? 1;
+    if (first < k)
+      lines.push(
+        `if (n${first} * ${p.each} !== n${k} * ${each}) helpers.wrongGroup(${first}, ${k}, a${first}, a${k});`,
+      );
     if (p.length !== undefined) lines.push(`if (n${k} !== ${p.length}) helpers.wrongLength(${k}, a${k});`);
   });
   signature.scalars.forEach((p, k) => {

@@ -11,7 +11,11 @@ export function openProgram(
   wish: TargetChoice = "auto",
   options: Partial<ProgramOptions> = {},
 ): Program {
-  const all: ProgramOptions = { threads: options.threads ?? defaultThreads(), unchecked: options.unchecked ?? false };
+  const all: ProgramOptions = {
+    threads: options.threads ?? defaultThreads(),
+    unchecked: options.unchecked ?? false,
+    details: options.details,
+  };
   const { target } = chooseTarget(wish);
   const program = new Program(module, target, all);
   if (wish !== "auto" || target.name !== "native") return program;

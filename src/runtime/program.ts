@@ -2,26 +2,51 @@
  * @file A Program: the unit of execution. One module, compiled whole for one target, with its arena in the heap;
  * running it is one crossing from JavaScript into compiled code.
  */
-import type { Module } from "../ir/nodes.ts";
+import { type TypedArray, viewArray } from "../ir/arrays.ts";
+import type { Buffer, Module } from "../ir/nodes.ts";
+import { conflictIn } from "../ir/passes/dependence.ts";
 import { lower } from "../ir/pipeline.ts";
-import { printModule } from "../ir/print.ts";
+import { placeOf } from "../ir/places.ts";
+import { printExpr, printModule } from "../ir/print.ts";
 import { LockstepError } from "../platform/errors.ts";
-import type { Entry, Executable, Target } from "../targets/target.ts";
+import type { ArenaLayout, Entry, Executable, Target } from "../targets/target.ts";
 import { ArgumentHelpers } from "./arguments.ts";
 import { debugLevel, report, reportCall } from "./debug.ts";
 import { type Heap, heap } from "./heap.ts";
 import { bindArguments, type Counter, type MarshalOptions, marshal } from "./marshal.ts";
 import { planArena } from "./plan.ts";
-import { signatureOf } from "./signature.ts";
+import { type ArrayDetails, signatureOf } from "./signature.ts";
+
+/** Iterations of a parallel loop that certainly touch each other's elements. */
+export class ConflictError extends LockstepError {
+  override readonly name = "ConflictError";
+}
+
+function refuseConflicts(module: Module): void {
+  const conflict = conflictIn(module);
+  if (!conflict) return;
+  const { buffer, store, other } = conflict;
+  const what = other === store ? "write the same element" : other.kind === "store" ? "write" : "write and read";
+  const text = (a: typeof other): string => `${buffer.name}[${printExpr(a.index)}]`;
+  const pair = other === store ? text(store) : `the same element, as ${text(store)} and ${text(other)}`;
+  const place = placeOf(store) ? `\n  at ${placeOf(store)}` : "";
+  throw new ConflictError(
+    `${module.name}: iterations of a parallel loop ${what} ${pair}. They must be independent: write to an array of ` +
+      `their own, reduce into a local (total += ...), or use a plain for loop${place}`,
+  );
+}
 
 export interface ProgramOptions {
   /** Upper limit of threads, the calling one included; as many as there are cores unless given. */
   readonly threads: number;
   /** Leaves subscripts unchecked: out of range is then undefined behaviour. */
   readonly unchecked: boolean;
+  /** What the front end knows of its arrays beyond the module. */
+  readonly details?: ArrayDetails | undefined;
 }
 
 interface Loaded {
+  readonly layout: ArenaLayout;
   readonly executable: Executable;
   readonly arena: number;
   readonly scratch: number | undefined;
@@ -63,12 +88,13 @@ export class Program {
 
   #compile(): Loaded {
     const start = performance.now();
+    refuseConflicts(this.module);
     const lowered = lower(this.module, { ...this.target.machine, unchecked: this.#options.unchecked });
     const layout = planArena(lowered);
     const executable = this.target.compile({ module: lowered, arena: layout }, { threads: this.#options.threads });
     const arena = this.#heap.allocate(layout.bytes);
     const { entry, scratch } = this.#instantiate(executable, arena);
-    const signature = signatureOf(this.module);
+    const signature = signatureOf(this.module, this.#options.details);
     const helpers = new ArgumentHelpers(signature, lowered.sites, this.#heap);
     const options = { signature, entry, arena, heap: this.#heap, helpers, counter: this.#counter };
     report({
@@ -80,7 +106,14 @@ export class Program {
       milliseconds: performance.now() - start,
     });
     const run = marshal(options);
-    return { executable, arena, scratch, options, run: debugLevel() >= 2 ? reportCall(signature, run) : run };
+    return {
+      layout,
+      executable,
+      arena,
+      scratch,
+      options,
+      run: debugLevel() >= 2 ? reportCall(this.module, signature, run) : run,
+    };
   }
 
   #instantiate(executable: Executable, arena: number): { entry: Entry; scratch: number | undefined } {
@@ -99,6 +132,14 @@ export class Program {
     // An argument block belongs to one binding.
     const entry = options.entry.convention === "block" ? this.#instantiate(executable, arena).entry : options.entry;
     return bindArguments({ ...options, entry }, args);
+  }
+
+  /** The memory of one of the program's own buffers: what a `state` holds between runs. */
+  view(buffer: Buffer): TypedArray {
+    const { arena, layout } = this.#load();
+    const offset = layout.offsets.get(buffer);
+    if (offset === undefined) throw new LockstepError(`${this.module.name} has no buffer ${buffer.name} of its own`);
+    return viewArray(buffer.storage, this.#heap.buffer, arena + offset, buffer.length as number);
   }
 
   /** The IR as it was written or after all passes, or the target's code. */

@@ -12,6 +12,10 @@ export interface ArrayParameter {
   /** Elements, where the declaration fixes them. */
   readonly length: number | undefined;
   readonly written: boolean;
+  /** The length is a multiple of this: elements of a row. */
+  readonly each: number;
+  /** Arrays of one group have the same number of rows. */
+  readonly group: string | undefined;
 }
 export interface ScalarParameter {
   readonly path: readonly string[];
@@ -39,7 +43,10 @@ export function writtenBuffers(f: Func): Set<Buffer> {
   return written;
 }
 
-export function signatureOf(module: Module): Signature {
+/** What a front end knows of an array beyond its element type, by name. */
+export type ArrayDetails = ReadonlyMap<string, { readonly each: number; readonly group: string | undefined }>;
+
+export function signatureOf(module: Module, details: ArrayDetails = new Map()): Signature {
   const written = writtenBuffers(module.entry);
   return {
     name: module.name,
@@ -48,6 +55,8 @@ export function signatureOf(module: Module): Signature {
       storage: b.storage,
       length: b.length,
       written: written.has(b),
+      each: details.get(b.name)?.each ?? 1,
+      group: details.get(b.name)?.group,
     })),
     scalars: module.entry.params.map((p) => ({ path: p.name.split("."), dtype: p.dtype })),
   };

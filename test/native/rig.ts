@@ -7,11 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { interpret, newArray, type TypedArray } from "../../src/ir/interpret.ts";
-import type { Buffer, Func, Module } from "../../src/ir/nodes.ts";
-import { STORAGE_BYTES } from "../../src/ir/types.ts";
-import { functionsOf, usedBuffers } from "../../src/ir/walk.ts";
+import type { Func, Module } from "../../src/ir/nodes.ts";
 import { createNativeTarget, type NativeTarget } from "../../src/targets/native/index.ts";
-import { ARENA_HEADER, type Entry, type Lowered } from "../../src/targets/target.ts";
+import type { Entry } from "../../src/targets/target.ts";
+import { align, planArena } from "./arena.ts";
 
 export const PAGES = 512;
 
@@ -19,22 +18,6 @@ export const PAGES = 512;
 export function temporaryFolder(): { readonly path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), "lockstep-native-"));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
-}
-
-const align = (n: number): number => Math.ceil(n / 64) * 64;
-
-/** Places every temp and state buffer one after the other. */
-export function planArena(module: Module): Lowered {
-  const offsets = new Map<Buffer, number>();
-  let bytes = ARENA_HEADER;
-  for (const f of functionsOf(module)) {
-    for (const b of usedBuffers(f.body)) {
-      if ((b.space !== "temp" && b.space !== "state") || offsets.has(b)) continue;
-      offsets.set(b, bytes);
-      bytes = align(bytes + (b.length ?? 0) * STORAGE_BYTES[b.storage]);
-    }
-  }
-  return { module, arena: { offsets, bytes } };
 }
 
 export class Rig {

@@ -24,13 +24,12 @@ let installed = "";
 
 /** Runs a program in the folder and returns what it printed. */
 function run(program: string, args: readonly string[], cwd = folder): string {
-  const options = {
+  return execFileSync(program, args, {
     cwd,
     encoding: "utf8",
     stdio: ["ignore", "pipe", "pipe"],
     shell: process.platform === "win32",
-  } as const;
-  return execFileSync(program, args, options);
+  });
 }
 
 beforeAll(() => {

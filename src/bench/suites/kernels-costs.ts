@@ -30,7 +30,7 @@ const small = kernel(
 const callBar = (id: string, what: string, limit: number): BarSpec => ({ id, what, relation: "<=", limit, unit: "us" });
 const CALL_BARS: readonly { readonly framework: string; readonly spec: BarSpec }[] = [
   { framework: "native", spec: callBar("call/native", "call with 6 lockstep arrays, native", 0.4) },
-  { framework: "native, bound", spec: callBar("call/native-bound", "the same, bound to its arrays, native", 0.15) },
+  { framework: "native bound", spec: callBar("call/native-bound", "the same, bound to its arrays, native", 0.15) },
   { framework: "wasm", spec: callBar("call/wasm", "call with 6 lockstep arrays, wasm", 0.1) },
 ];
 
@@ -42,13 +42,13 @@ export function measureCalls(recorder: Recorder, missing: Reasons): void {
   for (const target of ["native", "wasm", "js"] as const) {
     if (missing[target] !== undefined) continue;
     const on = small.on(target, { threads: 1 });
-    arms.push({ framework: target, run: () => on(args) }, { framework: `${target}, bound`, run: on.bind(args) });
+    arms.push({ framework: target, run: () => on(args) }, { framework: `${target} bound`, run: on.bind(args) });
   }
   const params = { arrays: 6, elements: 4 };
   const samples = recorder.workload({ name: "call/small", category: "calls", params, items: 1, arms });
   for (const { framework, spec } of CALL_BARS) {
     const ns = medianOf(samples, framework);
-    recorder.bar(spec, ns === undefined ? undefined : ns / 1000, missing[framework.split(",")[0] ?? ""]);
+    recorder.bar(spec, ns === undefined ? undefined : ns / 1000, missing[framework.split(" ")[0] ?? ""]);
   }
 }
 

@@ -1,42 +1,68 @@
 /**
- * @file A rough count of operations, to decide what is worth a thread, an unrolled loop or a skipped branch.
+ * @file Counting operations: roughly, to decide what is worth a thread, an unrolled loop or a skipped branch; and as
+ * floating-point operations, to report speeds.
  */
-import type { Expr, Stmt } from "../nodes.ts";
+import type { Expr, For, Stmt } from "../nodes.ts";
 import { operands, stmtBodies, stmtExprs } from "../walk.ts";
 
-/** Iterations assumed of a loop whose count is not a constant. */
+/** Iterations assumed of a loop whose count is not known. */
 const ASSUMED_TRIPS = 16;
 
-export function exprCost(e: Expr): number {
-  const inner = operands(e).reduce((sum, x) => sum + exprCost(x), 0);
+/** How an expression node counts by itself. */
+type Weight = (e: Expr) => number;
+
+/** Divisions and roots take a few times as long as other operations. */
+const effort: Weight = (e) => {
   switch (e.kind) {
     case "const":
     case "get":
     case "length":
     case "splat":
     case "iota":
-      return inner;
+      return 0;
     case "binary":
-      return inner + (e.op === "div" || e.op === "rem" ? 8 : 1);
+      return e.op === "div" || e.op === "rem" ? 8 : 1;
     case "unary":
-      return inner + (e.op === "sqrt" ? 8 : 1);
+      return e.op === "sqrt" ? 8 : 1;
     default:
-      return inner + 1;
+      return 1;
   }
+};
+
+/** Arithmetic on floats; a fused multiply-add is two. */
+const floatOperations: Weight = (e) => {
+  const float = e.dtype === "f32" || e.dtype === "f64";
+  if (e.kind === "fma") return 2;
+  return float && (e.kind === "binary" || (e.kind === "unary" && e.op !== "neg" && e.op !== "abs")) ? 1 : 0;
+};
+
+const weigh = (e: Expr, weight: Weight): number =>
+  operands(e).reduce((sum, x) => sum + weigh(x, weight), 0) + weight(e);
+
+/** A value known before the loop runs, as a number. */
+export type Known = (e: Expr) => number | undefined;
+const constants: Known = (e) => (e.kind === "const" ? e.value : undefined);
+
+function tripsOf(s: For, known: Known): number {
+  const [begin, end] = [known(s.begin), known(s.end)];
+  if (begin === undefined || end === undefined) return ASSUMED_TRIPS;
+  return Math.max(0, Math.ceil((end - begin) / s.step));
 }
 
-export function costOf(body: readonly Stmt[]): number {
-  let total = 0;
+function total(body: readonly Stmt[], weight: Weight, perStatement: number, known: Known): number {
+  let sum = 0;
   for (const s of body) {
-    total += stmtExprs(s).reduce((sum, e) => sum + exprCost(e), 1);
-    const nested = stmtBodies(s).reduce((sum, inner) => sum + costOf(inner), 0);
-    total += nested * (s.kind === "for" ? tripsOf(s) : s.kind === "loop" ? ASSUMED_TRIPS : 1);
-    if (s.kind === "call" || s.kind === "launch") total += costOf(s.func.body);
+    sum += stmtExprs(s).reduce((own, e) => own + weigh(e, weight), perStatement);
+    const nested = stmtBodies(s).reduce((inner, list) => inner + total(list, weight, perStatement, known), 0);
+    sum += nested * (s.kind === "for" ? tripsOf(s, known) : s.kind === "loop" ? ASSUMED_TRIPS : 1);
+    if (s.kind === "call" || s.kind === "launch") sum += total(s.func.body, weight, perStatement, known);
   }
-  return total;
+  return sum;
 }
 
-function tripsOf(s: { begin: Expr; end: Expr; step: number }): number {
-  if (s.begin.kind !== "const" || s.end.kind !== "const") return ASSUMED_TRIPS;
-  return Math.max(0, Math.ceil((s.end.value - s.begin.value) / s.step));
-}
+/** Operations of running the statements once, statements themselves included. */
+export const costOf = (body: readonly Stmt[]): number => total(body, effort, 1, constants);
+
+/** Floating-point operations of running the statements once, both arms of branches counted. */
+export const floatOperationsOf = (body: readonly Stmt[], known: Known): number =>
+  total(body, floatOperations, 0, known);

@@ -109,8 +109,19 @@ export const f64 = (value: number): Instruction => op("f64.const", [], value);
 export function v128(bytes: ArrayBuffer): Instruction {
   return op("v128.const", [], ...new Uint8Array(bytes));
 }
+/** Constants met before; the same few come up all the time. */
+const knownWords = new Map<number, Instruction>();
+const MAX_KNOWN = 4096;
 /** The same 32-bit word in all four lanes. */
-export const v128Words = (word: number): Instruction => v128(new Int32Array(4).fill(word).buffer);
+export function v128Words(word: number): Instruction {
+  let known = knownWords.get(word);
+  if (!known) {
+    if (knownWords.size === MAX_KNOWN) knownWords.clear();
+    known = v128(new Int32Array(4).fill(word).buffer);
+    knownWords.set(word, known);
+  }
+  return known;
+}
 export const v128Doubles = (value: number): Instruction => v128(new Float64Array(2).fill(value).buffer);
 
 /** The value of an `i32.const`, undefined for anything else. */

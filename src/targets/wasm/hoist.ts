@@ -5,14 +5,28 @@
  * it themselves and lose nothing. Only innermost loops are treated: a constant kept alive across an inner loop would
  * take a register from it, and a loop that needs all registers runs at half the speed with one less.
  */
-import { type BlockNode, children, type LocalGet, type LocalSet, type Node, set, typeOf } from "./code.ts";
-import type { ValueType } from "./opcodes.ts";
+import {
+  type BlockNode,
+  type CallNode,
+  children,
+  type GlobalGet,
+  type Instruction,
+  type LocalGet,
+  type Node,
+  set,
+  typeOf,
+} from "./code.ts";
+import { OPCODES, type OpName, type ValueType } from "./opcodes.ts";
 
 type NewLocal = (type: ValueType) => LocalGet;
 
+const NAMES = Object.keys(OPCODES) as OpName[];
 /** Instructions that may trap or look at memory stay where they are. */
-const MOVABLE = /^(?!.*(load|store|atomic|memory|div_s|div_u|rem_s|rem_u|unreachable))/;
-const isSimpleConstant = (node: Node): boolean => node.kind === "op" && /^[if](32|64)\.const$/.test(node.op);
+const MOVABLE: ReadonlySet<OpName> = new Set(
+  NAMES.filter((name) => OPCODES[name].result && !/load|store|atomic|memory|(div|rem)_[su]/.test(name)),
+);
+/** Constants that instructions take as they are. */
+const SIMPLE_CONSTANTS: ReadonlySet<OpName> = new Set(["i32.const", "i64.const", "f32.const", "f64.const"]);
 
 function countSets(nodes: readonly Node[], counts: Map<number, number>): Map<number, number> {
   for (const node of nodes) {
@@ -52,76 +66,81 @@ class LoopHoister {
     this.#newLocal = newLocal;
   }
 
-  #isInvariant(node: Node): boolean {
+  /** A node with its invariant operands replaced; or, when it is invariant as a whole, the node as it is. */
+  #visit(node: Node): { readonly node: Node; readonly invariant: boolean } {
     switch (node.kind) {
       case "get":
-        return !this.#changing.has(node.index);
+        return { node, invariant: !this.#changing.has(node.index) };
       case "global":
-        return true;
-      case "op":
-        return MOVABLE.test(node.op) && node.args.every((arg) => this.#isInvariant(arg));
+        return { node, invariant: true };
+      case "op": {
+        if (node.args.length === 0) return { node, invariant: MOVABLE.has(node.op) };
+        const args = node.args.map((arg) => this.#visit(arg));
+        if (MOVABLE.has(node.op) && args.every((arg) => arg.invariant)) return { node, invariant: true };
+        return { node: { ...node, args: args.map((arg) => this.#placed(arg)) }, invariant: false };
+      }
+      case "call":
+        return { node: { ...node, args: node.args.map((arg) => this.#placed(this.#visit(arg))) }, invariant: false };
       default:
-        return false;
+        return { node: this.#control(node), invariant: false };
     }
   }
 
-  #value(node: Node): Node {
-    const plain = node.kind === "get" || node.kind === "global" || isSimpleConstant(node);
-    if (plain || typeOf(node) === undefined) return this.#inside(node);
-    if (!this.#isInvariant(node)) return this.#inside(node);
+  /** What stands in the loop for an operand: a local that is set before it, when the operand is worth one. */
+  #placed({ node, invariant }: { readonly node: Node; readonly invariant: boolean }): Node {
+    if (!invariant || node.kind !== "op" || SIMPLE_CONSTANTS.has(node.op)) return node;
     const key = keyOf(node);
-    const found = this.#known.get(key);
-    if (found) return found;
-    const into = this.#newLocal(typeOf(node) as ValueType);
-    this.before.push(set(into.index, node));
-    this.#known.set(key, into);
+    let into = this.#known.get(key);
+    if (!into) {
+      into = this.#newLocal(typeOf(node) as ValueType);
+      this.before.push(set(into.index, node));
+      this.#known.set(key, into);
+    }
     return into;
   }
 
-  #inside(node: Node): Node {
+  #control(node: Exclude<Node, Instruction | LocalGet | GlobalGet | CallNode>): Node {
     switch (node.kind) {
-      case "op":
-      case "call": {
-        const args = node.args.map((arg) => this.#value(arg));
-        return { ...node, args };
-      }
       case "set":
-        return node.value ? { ...node, value: this.#value(node.value) } : node;
+        return node.value ? { ...node, value: this.#placed(this.#visit(node.value)) } : node;
       case "branch":
-        return node.condition ? { ...node, condition: this.#inside(node.condition) } : node;
+        return node.condition ? { ...node, condition: this.#condition(node.condition) } : node;
       case "if":
-        // A comparison stays at its branch, where the engine makes one instruction of both.
         return {
           ...node,
-          condition: this.#inside(node.condition),
+          condition: this.#condition(node.condition),
           then: this.statements(node.then),
           else: this.statements(node.else),
         };
       case "block":
       case "loop":
         return { ...node, body: this.statements(node.body) };
-      case "get":
-      case "global":
-        return node;
       default:
         return node satisfies never;
     }
   }
 
-  statements(nodes: readonly Node[]): Node[] {
-    return nodes.flatMap((node) => {
-      if (node.kind === "set" && this.#movesWhole(node)) {
-        this.#changing.delete(node.index);
-        this.before.push(node);
-        return [];
-      }
-      return [typeOf(node) === undefined ? this.#inside(node) : this.#value(node)];
-    });
+  /** A comparison stays at its branch, where the engine makes one instruction of both; its operands may move. */
+  #condition(node: Node): Node {
+    if (node.kind !== "op") return this.#visit(node).node;
+    return { ...node, args: node.args.map((arg) => this.#placed(this.#visit(arg))) };
   }
 
-  /** A local set nowhere else, to a value that does not change. */
-  #movesWhole(node: LocalSet): boolean {
-    return node.value !== undefined && this.#setCounts.get(node.index) === 1 && this.#isInvariant(node.value);
+  statements(nodes: readonly Node[]): Node[] {
+    const kept: Node[] = [];
+    for (const node of nodes) {
+      if (node.kind === "set" && node.value && this.#setCounts.get(node.index) === 1) {
+        const value = this.#visit(node.value);
+        // A local set nowhere else, to a value that does not change: the setting moves as a whole.
+        if (value.invariant) this.#changing.delete(node.index);
+        if (value.invariant) this.before.push(node);
+        else kept.push({ ...node, value: value.node });
+      } else {
+        const visited = this.#visit(node);
+        kept.push(typeOf(node) === undefined ? visited.node : this.#placed(visited));
+      }
+    }
+    return kept;
   }
 }
 

@@ -45,7 +45,12 @@ export function shareVector(build: FunctionBuilder, x: Vector): Vector {
   return { ...x, parts: x.parts.map((part) => build.share(part)) };
 }
 
-const wordOf = (value: number): number => new Int32Array(Float32Array.of(value).buffer)[0] as number;
+const single = new Float32Array(1);
+const singleWord = new Int32Array(single.buffer);
+function wordOf(value: number): number {
+  single[0] = value;
+  return singleWord[0] as number;
+}
 
 /** The same number in all lanes. */
 export function constantVector(dtype: DType, lanes: number, value: number, width = widthOf(dtype)): Vector {

@@ -33,6 +33,8 @@ const END = 0x0b;
 const SECTION = { type: 1, import: 2, function: 3, export: 7, code: 10 } as const;
 const EXTERNAL = { function: 0, memory: 2, global: 3 } as const;
 
+const numbers = new DataView(new ArrayBuffer(8));
+
 export class ByteWriter {
   #bytes = new Uint8Array(256);
   #length = 0;
@@ -80,10 +82,12 @@ export class ByteWriter {
     }
   }
   f32(value: number): void {
-    this.raw(new Uint8Array(new Float32Array([value]).buffer));
+    numbers.setFloat32(0, value, true);
+    this.raw(new Uint8Array(numbers.buffer, 0, 4));
   }
   f64(value: number): void {
-    this.raw(new Uint8Array(new Float64Array([value]).buffer));
+    numbers.setFloat64(0, value, true);
+    this.raw(new Uint8Array(numbers.buffer, 0, 8));
   }
   name(text: string): void {
     const bytes = new TextEncoder().encode(text);

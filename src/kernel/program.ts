@@ -1,0 +1,223 @@
+/**
+ * @file `program()`: many kernels and loops over them as one compiled module; running it is one crossing.
+ *
+ * The builder function runs once, on handles instead of arrays, and records what to do. Temporary arrays live in the
+ * program's arena, where those that are not needed at the same time share memory; state stays between runs.
+ */
+import type { TypedArray } from "../ir/arrays.ts";
+import { Builder, buffer, constant, func, get, i32, local } from "../ir/build.ts";
+import type { Buffer, Expr, Func, Local, Module, Site, Stmt } from "../ir/nodes.ts";
+import { rewriteFunctions } from "../ir/passes/rewrite.ts";
+import type { DType, StorageType } from "../ir/types.ts";
+import { mapStmts } from "../ir/walk.ts";
+import { LockstepError } from "../platform/errors.ts";
+import { openProgram } from "../runtime/open.ts";
+import type { Program } from "../runtime/program.ts";
+import type { TargetChoice } from "../runtime/targets.ts";
+import type { ArrayOf, CallArguments, Declaration, Row, Scalar, ScalarName, Struct } from "./declare.ts";
+import { flatten, type Leaf } from "./flatten.ts";
+import { detailsOf, type Kernel, type RunOptions, storageOf } from "./kernel.ts";
+
+/** A program is built wrongly: an argument of another type, a missing one, a length that does not fit. */
+export class ProgramError extends LockstepError {
+  override readonly name = "ProgramError";
+}
+
+/** An array inside a program: a parameter, a temp or a state. */
+export interface ArrayHandle<D extends ScalarName = ScalarName> {
+  readonly handle: "array";
+  readonly dtype: D;
+  readonly buffer: Buffer;
+}
+/** A number inside a program: a parameter or a loop's index. */
+export interface ScalarHandle<D extends ScalarName = ScalarName> {
+  readonly handle: "scalar";
+  readonly dtype: D;
+  readonly value: Expr;
+}
+
+type HandleColumns<E> =
+  E extends Scalar<infer D>
+    ? ArrayHandle<D>
+    : E extends Row<infer R>
+      ? HandleColumns<R>
+      : E extends ArrayOf<infer R>
+        ? HandleColumns<R>
+        : E extends Struct<infer F>
+          ? { readonly [K in keyof F]: HandleColumns<F[K]> }
+          : never;
+/** What the builder function sees of a declaration. */
+export type Handles<D> = {
+  readonly [K in keyof D]: D[K] extends Scalar<infer S>
+    ? ScalarHandle<S>
+    : D[K] extends ArrayOf<infer E>
+      ? HandleColumns<E>
+      : Handles<D[K]>;
+};
+/** What a kernel takes inside a program: handles, and numbers for scalars. */
+type Accepts<T> =
+  T extends ArrayHandle<infer D>
+    ? ArrayHandle<D>
+    : T extends ScalarHandle<infer D>
+      ? ScalarHandle<D> | (D extends "bool" ? boolean : number)
+      : { readonly [K in keyof T]: Accepts<T[K]> };
+type KernelHandles<D extends Declaration> = Accepts<Handles<Pick<D, keyof CallArguments<D> & keyof D>>>;
+
+export interface ProgramTools {
+  /** Runs a kernel. */
+  call<D extends Declaration>(kernel: Kernel<D>, args: KernelHandles<D>): void;
+  /** Runs what `body` records `count` times, one after the other. */
+  repeat(count: number | ScalarHandle<"i32">, body: (i: ScalarHandle<"i32">) => void): void;
+  /** An array for intermediate values; undefined at the start of a run. */
+  temp<D extends ScalarName>(type: Scalar<D>, length: number): ArrayHandle<D>;
+  /** An array that keeps its values between runs; zero at first. */
+  state<D extends ScalarName>(type: Scalar<D>, length: number): ArrayHandle<D>;
+}
+
+const valueType = (dtype: ScalarName): DType => (dtype === "u8" ? "i32" : dtype);
+const isHandle = (v: unknown): v is ArrayHandle | ScalarHandle => typeof v === "object" && v !== null && "handle" in v;
+
+/** Puts flat leaves back into the nested shape of a declaration. */
+function nest(entries: readonly { path: readonly string[]; value: unknown }[]): { [name: string]: unknown } {
+  const root: { [name: string]: unknown } = {};
+  for (const { path, value } of entries) {
+    let at = root;
+    for (const key of path.slice(0, -1)) {
+      at[key] ??= {};
+      at = at[key] as { [name: string]: unknown };
+    }
+    at[path.at(-1) as string] = value;
+  }
+  return root;
+}
+
+const lookUp = (args: unknown, name: string): unknown =>
+  name.split(".").reduce<unknown>((o, key) => (o as { [key: string]: unknown } | undefined)?.[key], args);
+
+/** Records calls and loops as the entry function of a module. */
+class Recorder implements ProgramTools {
+  readonly #name: string;
+  readonly b = new Builder();
+  readonly sites: Site[] = [];
+  readonly #kernels = new Map<Kernel, Func>();
+  #arrays = 0;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  call<D extends Declaration>(kernel: Kernel<D>, args: KernelHandles<D>): void {
+    const callee = this.#function(kernel as unknown as Kernel);
+    const fail = (what: string): never => {
+      throw new ProgramError(`${this.#name}: ${kernel.kernelName} ${what}`);
+    };
+    const buffers = callee.buffers.map((b) => {
+      const given = lookUp(args, b.name);
+      if (!isHandle(given) || given.handle !== "array") return fail(`needs an array for "${b.name}"`);
+      const got = given.buffer;
+      if (got.storage !== b.storage) return fail(`takes ${b.storage} for "${b.name}", not ${got.storage}`);
+      if (b.length !== undefined && got.length !== b.length)
+        return fail(`takes ${b.length} elements for "${b.name}", not ${got.length ?? "any number of them"}`);
+      return got;
+    });
+    const values = callee.params.map((p) => this.#value(p, lookUp(args, p.name), fail));
+    this.b.emit({ kind: "call", func: callee, buffers, args: values });
+  }
+
+  #value(p: Local, given: unknown, fail: (what: string) => never): Expr {
+    if (typeof given === "number" || typeof given === "boolean") return constant(p.dtype, given);
+    if (!isHandle(given) || given.handle !== "scalar") return fail(`needs a number for "${p.name}"`);
+    if (given.value.dtype !== p.dtype) return fail(`takes ${p.dtype} for "${p.name}", not ${given.value.dtype}`);
+    return given.value;
+  }
+
+  /** A kernel's function, with its faults renumbered to this program's sites. */
+  #function(kernel: Kernel): Func {
+    let found = this.#kernels.get(kernel);
+    if (!found) {
+      const module = kernel.ir();
+      const first = this.sites.length;
+      this.sites.push(...module.sites);
+      const shift = (s: Stmt): Stmt => (s.kind === "fault" ? { ...s, site: s.site + first } : s);
+      found = rewriteFunctions(module, (f) => (first ? { ...f, body: mapStmts(f.body, shift) } : f)).entry;
+      this.#kernels.set(kernel, found);
+    }
+    return found;
+  }
+
+  repeat(count: number | ScalarHandle<"i32">, body: (i: ScalarHandle<"i32">) => void): void {
+    if (typeof count === "number" && !(Number.isInteger(count) && count >= 0))
+      throw new ProgramError(`${this.#name}: repeat needs a whole number from 0 on, not ${count}`);
+    const end = typeof count === "number" ? i32(count) : count.value;
+    this.b.for("round", { begin: i32(0), end }, (index) => body({ handle: "scalar", dtype: "i32", value: index }));
+  }
+
+  temp<D extends ScalarName>(type: Scalar<D>, length: number): ArrayHandle<D> {
+    return this.#own(type, length, "temp");
+  }
+  state<D extends ScalarName>(type: Scalar<D>, length: number): ArrayHandle<D> {
+    return this.#own(type, length, "state");
+  }
+  #own<D extends ScalarName>(type: Scalar<D>, length: number, space: "temp" | "state"): ArrayHandle<D> {
+    if (!(Number.isInteger(length) && length > 0))
+      throw new ProgramError(`${this.#name}: a ${space} needs a whole number of elements from 1 on, not ${length}`);
+    this.#arrays += 1;
+    const storage: StorageType = storageOf(type.dtype);
+    return { handle: "array", dtype: type.dtype, buffer: buffer(`${space}${this.#arrays}`, storage, space, length) };
+  }
+}
+
+export interface KernelProgram<D extends Declaration = Declaration> {
+  /** Runs on the best target there is. */
+  (args: CallArguments<D>): void;
+  on(target: TargetChoice, options?: RunOptions): Program;
+  bind(args: CallArguments<D>): () => void;
+  /** What a state of this program holds, on a target. */
+  read(state: ArrayHandle, target?: TargetChoice): TypedArray;
+  ir(): Module;
+}
+
+/** Records a program from kernels and loops over them. */
+export function program<const D extends Declaration>(
+  declaration: D,
+  build: (args: Handles<D>, tools: ProgramTools) => void,
+  options: { readonly name?: string } = {},
+): KernelProgram<D> {
+  const name = options.name ?? (build.name || "program");
+  const leaves = flatten(declaration);
+  const recorder = new Recorder(name);
+  const parameters = leaves.map((leaf) => parameterOf(leaf));
+  const handles = nest(parameters.map(({ leaf, handle }) => ({ path: leaf.path, value: handle })));
+  build(handles as Handles<D>, recorder);
+  const buffers = parameters.flatMap(({ handle }) => (handle.handle === "array" ? [handle.buffer] : []));
+  const params = parameters.flatMap(({ param }) => (param ? [param] : []));
+  const module: Module = { name, entry: func(name, buffers, params, recorder.b.statements), sites: recorder.sites };
+  const opened = new Map<string, Program>();
+  const on = (target: TargetChoice, run: RunOptions = {}): Program => {
+    const key = JSON.stringify([target, run]);
+    const found = opened.get(key) ?? openProgram(module, target, { ...run, details: detailsOf(leaves) });
+    opened.set(key, found);
+    return found;
+  };
+  return Object.assign((args: CallArguments<D>): void => on("auto").run(args), {
+    on,
+    ir: () => module,
+    bind: (args: CallArguments<D>) => on("auto").bind(args),
+    read: (state: ArrayHandle, target: TargetChoice = "auto") => on(target).view(state.buffer),
+  });
+}
+
+interface Parameter {
+  readonly leaf: Leaf;
+  readonly handle: ArrayHandle | ScalarHandle;
+  readonly param: Local | undefined;
+}
+
+function parameterOf(leaf: Leaf): Parameter {
+  if (leaf.kind === "buffer") {
+    const made = buffer(leaf.name, storageOf(leaf.dtype), "param", leaf.length);
+    return { leaf, handle: { handle: "array", dtype: leaf.dtype, buffer: made }, param: undefined };
+  }
+  const param = local(leaf.name, valueType(leaf.dtype));
+  return { leaf, handle: { handle: "scalar", dtype: leaf.dtype, value: get(param) }, param };
+}
