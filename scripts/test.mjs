@@ -16,6 +16,9 @@ const rest = process.argv.slice(2).filter((word) => word !== "--full");
 const environment = { ...process.env };
 if (process.argv.includes("--full")) environment.LOCKSTEP_FULL = "1";
 
+/** Steps that failed, by title. @type {string[]} */
+const broken = [];
+
 /**
  * Runs a package's own program with this Node.
  * @param {string} title @param {string} program @param {string[]} args
@@ -24,6 +27,7 @@ function step(title, program, args) {
   console.log(`\n> ${title}`);
   const file = join(ROOT, "node_modules", program);
   const result = spawnSync(process.execPath, [file, ...args], { cwd: ROOT, stdio: "inherit", env: environment });
+  if (result.status !== 0) broken.push(title);
   return result.status === 0;
 }
 
@@ -52,5 +56,6 @@ try {
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
+if (broken.length > 0) console.log(`\nfailed: ${broken.join(", ")}`);
 console.log(`\n${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;

@@ -27,7 +27,7 @@ import { type Arm, FULL, measure, QUICK, type TimingOptions } from "./timing.ts"
 export interface BenchOptions {
   readonly quick: boolean;
   readonly peers: boolean;
-  /** Threads for the suite's threaded arms; all cores when not given. */
+  /** Threads for arms that a suite adds to those on one thread. */
   readonly threads?: number;
   /** Where progress lines go. */
   readonly say: (line: string) => void;

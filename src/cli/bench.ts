@@ -83,7 +83,7 @@ export function addBench(program: Command, exit: (code: number) => void): void {
     .option("--peers", "measure Python peers too, in a virtual environment made under .peers/")
     .option("--json", "print the result as one JSON document")
     .option("--out <dir>", "also write <suite>.json and <suite>.md into this folder")
-    .option("--threads <n>", "threads for threaded arms", parseThreads)
+    .option("--threads <n>", "add arms that use so many threads", parseThreads)
     .addHelpText("after", `\nSuites:\n${suites}`)
     .action(async (name: string, options: RunOptions) => exit(await run(name, options)));
   bench

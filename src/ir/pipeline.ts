@@ -6,6 +6,7 @@ import type { Module } from "./nodes.ts";
 import { checkBounds } from "./passes/bounds.ts";
 import { outlineParallel } from "./passes/outline.ts";
 import { lowerPartials, shardReductions } from "./passes/reductions.ts";
+import { simplify } from "./passes/simplify.ts";
 import { vectorise } from "./passes/vectorise.ts";
 import { type Stage, verify } from "./verify.ts";
 
@@ -27,6 +28,7 @@ interface Pass {
 }
 
 export const PASSES: readonly Pass[] = [
+  { name: "simplify", stage: "front", enabled: () => true, run: simplify },
   { name: "bounds", stage: "front", enabled: (o) => !o.unchecked, run: checkBounds },
   { name: "reductions", stage: "sharded", enabled: () => true, run: shardReductions },
   { name: "outline", stage: "outlined", enabled: (o) => o.launches, run: outlineParallel },

@@ -14,3 +14,10 @@ export function setPlace<N extends Load | Store>(node: N, place: string): N {
 export function placeOf(node: Load | Store): string | undefined {
   return places.get(node);
 }
+
+/** Gives a rebuilt node the place of the one it was made from. */
+export function inheritPlace<N extends Load | Store>(from: Load | Store, to: N): N {
+  const place = places.get(from);
+  if (place !== undefined) places.set(to, place);
+  return to;
+}

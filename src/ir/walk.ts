@@ -5,6 +5,7 @@
  * here and in the tables that targets keep, and nowhere else.
  */
 import type { Buffer, Expr, Func, Local, Module, Stmt } from "./nodes.ts";
+import { inheritPlace } from "./places.ts";
 
 /** The direct operands of an expression. */
 export function operands(e: Expr): readonly Expr[] {
@@ -67,7 +68,7 @@ export function withOperands(e: Expr, f: (x: Expr) => Expr): Expr {
     case "load": {
       const index = f(e.index);
       const stride = e.stride && f(e.stride);
-      return index === e.index && stride === e.stride ? e : { ...e, index, stride };
+      return index === e.index && stride === e.stride ? e : inheritPlace(e, { ...e, index, stride });
     }
     default:
       return e satisfies never;
@@ -137,13 +138,13 @@ export function withExprs(s: Stmt, f: (e: Expr) => Expr): Stmt {
     case "assign":
       return { ...s, value: f(s.value) };
     case "store":
-      return {
+      return inheritPlace(s, {
         ...s,
         index: f(s.index),
         value: f(s.value),
         stride: s.stride && f(s.stride),
         mask: s.mask && f(s.mask),
-      };
+      });
     case "if":
     case "fault":
       return { ...s, condition: f(s.condition) };

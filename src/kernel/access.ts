@@ -6,6 +6,7 @@ import { numberOf } from "./context.ts";
 import type { Span } from "./errors.ts";
 import { binary, known, literal } from "./fold.ts";
 import { isMathFunction, MATH_CONSTANTS, NUMBER_CONSTANTS, NUMBER_FUNCTIONS } from "./globals.ts";
+import { difference } from "./linear.ts";
 import { refuse } from "./refusals.ts";
 import type { ArrayBase, Term, View } from "./terms.ts";
 import type { Cell, Column, RecordValue, Rows, Structs, Value } from "./values.ts";
@@ -70,13 +71,19 @@ function recordAt(fields: ReadonlyMap<string, Column>, at: Term, structs: Struct
   };
 }
 
+/** A number of a constant table, where the subscript is known. */
+function tableEntry(view: View, index: Term, span: Span): Term | undefined {
+  const value = view.offset === undefined ? view.base.data?.[Number(known(index))] : undefined;
+  return value === undefined ? undefined : literal(value, span);
+}
+
 /** What a subscript stands for. */
 export function elementOf(cx: Context, value: Value, index: Value, span: Span): Value | Cell {
   switch (value.kind) {
     case "view": {
       const at = numberOf(index, span);
       checkRange(at, value.length, span);
-      return { kind: "elementCell", view: value, index: at };
+      return tableEntry(value, at, span) ?? { kind: "elementCell", view: value, index: at };
     }
     case "rows": {
       const at = numberOf(index, span);
@@ -104,8 +111,8 @@ export function wholeView(base: ArrayBase, span: Span): View {
 /** Elements begin to end - 1 of an array, without a copy. */
 export function subarray(cx: Context, view: View, begin: Term, end: Term | undefined, span: Span): View {
   const from = cx.fixed("begin", begin);
-  const length = binary("-", end ? cx.fixed("end", end) : view.length, from, span);
+  const length = difference(end ? cx.fixed("end", end) : view.length, from, span);
   const step = view.stride ? binary("*", from, view.stride, span) : from;
   const offset = view.offset ? binary("+", view.offset, step, span) : step;
-  return { ...view, offset, length: cx.fixed("length", length) };
+  return { ...view, offset, length };
 }

@@ -112,3 +112,44 @@ export function cellOf(frame: Frame, id: Identifier): Cell {
   if (bound.kind === "variableCell" || bound.kind === "elementCell") return bound;
   return refuse("rebinding", span, id.name, describe(bound));
 }
+
+/** Whether an expression makes its value anew, so that a copy cannot be told from it. */
+export function isFresh(node: AnyNode): boolean {
+  switch (node.type) {
+    case "ObjectExpression":
+    case "CallExpression":
+      return true;
+    case "ConditionalExpression":
+      return isFresh(node.consequent) && isFresh(node.alternate);
+    case "SequenceExpression":
+      return isFresh(node.expressions.at(-1) as Expression);
+    default:
+      return false;
+  }
+}
+/** Variables for a value that is decided at run time: a number, or a record of numbers; undefined for anything else. */
+export function emptyLike(cx: Context, value: Value, span: Span): Value | undefined {
+  if (isTerm(value)) return { kind: "read", variable: cx.variable("chosen", span, true), span };
+  if (value.kind !== "record") return undefined;
+  const fields = new Map<string, Value | Cell>();
+  for (const [name, field] of value.fields) {
+    // An array's element is a place of its own, which a copy would not write to.
+    const inner = field.kind === "elementCell" ? undefined : valueOf(field, span);
+    const made = inner && !isTerm(inner) ? emptyLike(cx, inner, span) : undefined;
+    if (!inner || (!isTerm(inner) && !made)) return undefined;
+    fields.set(name, made ?? { kind: "variableCell", variable: cx.variable(name, span, false) });
+  }
+  return { kind: "record", fields };
+}
+/** Assigns a value to what `emptyLike` made; false when it has another shape. */
+export function assignLike(cx: Context, to: Value | Cell, value: Value, span: Span): boolean {
+  if (to.kind === "read" || to.kind === "variableCell") {
+    if (isTerm(value)) cx.assign(to.variable, value, span);
+    return isTerm(value);
+  }
+  if (to.kind !== "record" || value.kind !== "record" || to.fields.size !== value.fields.size) return false;
+  return [...to.fields].every(([name, cell]) => {
+    const field = value.fields.get(name);
+    return field !== undefined && assignLike(cx, cell, valueOf(field, span), span);
+  });
+}

@@ -155,7 +155,7 @@ export function valueOf(bound: Value | Cell, span: Span): Value {
     case "elementCell":
       return { kind: "element", view: bound.view, index: bound.index, span };
     default:
-      return bound;
+      return isTerm(bound) ? { ...bound, span } : bound;
   }
 }
 

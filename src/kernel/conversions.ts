@@ -3,7 +3,7 @@
  */
 import { add, and, type Builder, binary, constant, convert, mul, not, select, sub, unary } from "../ir/build.ts";
 import type { Expr } from "../ir/nodes.ts";
-import { type DType, isFloat } from "../ir/types.ts";
+import { type BinaryOp, type DType, isFloat } from "../ir/types.ts";
 
 const WORD = 2 ** 32;
 const isNonZero = (x: Expr): Expr => binary("ne", x, constant(x.dtype, 0));
@@ -17,6 +17,23 @@ export function once(b: Builder, name: string, x: Expr): Expr {
 export function truthOf(x: Expr): Expr {
   if (x.dtype === "bool") return x;
   return isFloat(x.dtype) ? binary("gt", unary("abs", x), constant(x.dtype, 0)) : isNonZero(x);
+}
+
+const OPPOSITE: ReadonlyMap<BinaryOp, BinaryOp> = new Map<BinaryOp, BinaryOp>([
+  ["eq", "ne"],
+  ["ne", "eq"],
+  ["lt", "ge"],
+  ["ge", "lt"],
+  ["gt", "le"],
+  ["le", "gt"],
+]);
+/** The opposite of a condition; comparisons are turned around where NaN cannot spoil it. */
+export function negate(x: Expr): Expr {
+  if (x.kind === "unary" && x.op === "not") return x.x;
+  const turned = x.kind === "binary" ? OPPOSITE.get(x.op) : undefined;
+  if (x.kind !== "binary" || !turned) return not(x);
+  const isSafe = turned === "eq" || turned === "ne" || !isFloat(x.a.dtype);
+  return isSafe ? binary(turned, x.a, x.b) : not(x);
 }
 
 /** To another type, where the rules of the language allow it or the user wrote it. */

@@ -3,14 +3,14 @@
  */
 import type { AnyNode, Expression, Identifier } from "acorn";
 import { elementOf, fieldOf } from "./access.ts";
-import { assignCell, cellOf, destructure, keyOf } from "./bind.ts";
+import { assignCell, assignLike, cellOf, destructure, emptyLike, isFresh, keyOf } from "./bind.ts";
 import { call, callMethod, isMethodOwner, newArray } from "./calls.ts";
 import { type Context, type Frame, numberOf, sizeOf, spanOf, valueOf } from "./context.ts";
 import { apply, binary, conditional, known, literal, logical, truth, unary } from "./fold.ts";
 import { GLOBAL_NUMBERS, HOST_NAMES, isKnownGlobal, isModuleObject } from "./globals.ts";
 import { refuse } from "./refusals.ts";
 import type { FunctionNode } from "./source.ts";
-import { type BinaryOperator, isTerm, type Term, type UnaryOperator } from "./terms.ts";
+import { type BinaryOperator, isTerm, type Step, type Term, type UnaryOperator } from "./terms.ts";
 import { type Cell, describe, type FunctionValue, type Value } from "./values.ts";
 
 /** The number that an expression gives. */
@@ -137,22 +137,31 @@ function conditionalExpression(cx: Context, frame: Frame, node: AnyNode & { type
   const test = term(cx, frame, node.test);
   const value = known(test);
   if (value !== undefined) return expression(cx, frame, value ? node.consequent : node.alternate);
-  const arm = (branch: Expression): { steps: ReturnType<Context["body"]>; value: Term } => {
-    let result: Value = { kind: "nothing" };
-    const steps = cx.body(() => {
-      result = expression(cx, frame, branch);
-    });
-    const found = result as Value;
-    if (!isTerm(found) && found.kind !== "nothing") refuse("choice", span, "", describe(found).replace(/^an? /, ""));
-    return { steps, value: numberOf(found, spanOf(frame, branch)) };
-  };
-  const [a, b] = [arm(node.consequent), arm(node.alternate)];
-  if (a.steps.length + b.steps.length === 0) return conditional(test, a.value, b.value, span);
-  const result = cx.variable("result", span, true);
-  const then = [...a.steps, ...cx.body(() => cx.assign(result, a.value, span))];
-  const otherwise = [...b.steps, ...cx.body(() => cx.assign(result, b.value, span))];
-  cx.emit({ kind: "if", test, then, else: otherwise });
-  return { kind: "read", variable: result, span };
+  const [a, b] = [arm(cx, frame, node.consequent), arm(cx, frame, node.alternate)];
+  if (isTerm(a.value) && isTerm(b.value) && a.steps.length + b.steps.length === 0)
+    return conditional(test, a.value, b.value, span);
+  const isWhole = isTerm(a.value) || (isFresh(node.consequent) && isFresh(node.alternate));
+  const result = isWhole ? emptyLike(cx, a.value, span) : undefined;
+  if (!result) return refuse("choice", span, "", describe(a.value).replace(/^an? /, ""));
+  const fill = ({ steps, value }: Arm): Step[] => [
+    ...steps,
+    ...cx.body(() => {
+      if (!assignLike(cx, result, value, span)) refuse("choice", span, "", describe(value).replace(/^an? /, ""));
+    }),
+  ];
+  cx.emit({ kind: "if", test, then: fill(a), else: fill(b) });
+  return result;
+}
+interface Arm {
+  readonly steps: Step[];
+  readonly value: Value;
+}
+function arm(cx: Context, frame: Frame, node: Expression): Arm {
+  let value: Value = { kind: "nothing" };
+  const steps = cx.body(() => {
+    value = expression(cx, frame, node);
+  });
+  return { steps, value };
 }
 
 /** A record literal: each number gets a variable of its own, so that fields can be assigned. */
@@ -187,7 +196,7 @@ function newExpression(cx: Context, frame: Frame, node: AnyNode & { type: "NewEx
 function namedFunction(frame: Frame, node: AnyNode & { type: "CallExpression" }): AnyNode | undefined {
   const [fn, name] = node.arguments;
   const isFree = node.callee.type === "Identifier" && !frame.unit.names.bindings.has(node.callee);
-  const isNaming = fn?.type.endsWith("FunctionExpression") && name?.type === "Literal" && typeof name.value === "string";
+  const isNaming = name?.type === "Literal" && typeof name.value === "string";
   return isFree && isNaming && node.arguments.length === 2 ? fn : undefined;
 }
 

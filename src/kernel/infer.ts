@@ -122,6 +122,8 @@ export class Types {
 
   /** The type of a variable or array; an error when there is none or its assignments do not join. */
   typeOfVariable(typed: Typed): Type {
+    const declared = typed.kind === "variable" ? typed.declared : typed.element;
+    if (declared) return SCALAR_TYPES[declared];
     const terms = typed.kind === "variable" ? typed.assignments : typed.contents;
     const type = this.#known.get(typed);
     for (const t of terms) {
@@ -174,7 +176,7 @@ export class Types {
       case "read":
         return this.#known.get(term.variable);
       case "element":
-        return this.#known.get(term.view.base) ?? this.#next(term.view.base);
+        return this.#known.get(term.view.base);
       case "length":
         return I32;
       case "unary":

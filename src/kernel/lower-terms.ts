@@ -10,12 +10,13 @@ import { setPlace } from "../ir/places.ts";
 import { type BinaryOp, type DType, isFloat } from "../ir/types.ts";
 import { eachExpr, operands, structuralKey } from "../ir/walk.ts";
 import { MATH } from "../math/index.ts";
-import { convertTo, divide, once, toInt32, toUint32, truthOf } from "./conversions.ts";
+import { convertTo, divide, negate, once, toInt32, toUint32, truthOf } from "./conversions.ts";
+import type { ScalarName } from "./declare.ts";
 import { placeOfSpan, Refusal, type Span, textOf } from "./errors.ts";
 import { known } from "./fold.ts";
 import type { Types } from "./infer.ts";
 import type { Apply, ArrayBase, BinaryTerm, Element, Logical, Term, Variable, View } from "./terms.ts";
-import { asNumber, heldAs, printType, type Type } from "./types.ts";
+import { asNumber, CONVERSION, heldAs, isAssignable, printType, type Type } from "./types.ts";
 
 const BINARY: { readonly [O in Exclude<BinaryTerm["op"], "**">]: BinaryOp } = {
   "+": "add",
@@ -88,6 +89,25 @@ export class TermLowering {
     }
   }
 
+  /** Refuses to put a number where a type is kept that may not hold it; `name` says where. */
+  checkHolds(value: Term, to: ScalarName, name: string, span: Span): void {
+    const type = this.#types.of(value);
+    if (isAssignable(type, to)) return;
+    const text = textOf(value.span);
+    const problem = `\`${text}\` is ${printType(type)}, and \`${name}\` holds ${to}`;
+    throw new Refusal({ problem, advice: `convert it: \`${CONVERSION[to](text)}\`` }, span);
+  }
+  /** An argument of a type that is fixed. */
+  argument(value: Term, to: ScalarName, name: string): Expr {
+    this.checkHolds(value, to, name, value.span);
+    return this.value(value, to === "u8" ? "i32" : to);
+  }
+  /** An integer of either kind, as it is. */
+  word(value: Term, name: string): Expr {
+    const { kind } = this.#types.of(value);
+    return this.argument(value, kind === "u32" || (value.kind === "literal" && value.value > 0) ? "u32" : "i32", name);
+  }
+
   /** A term in its own type. */
   #plain(term: Exclude<Term, { kind: "literal" | "truth" | "conditional" }>): Expr {
     switch (term.kind) {
@@ -98,7 +118,7 @@ export class TermLowering {
       case "length":
         return ir.lengthOf(this.#to.buffer(term.base));
       case "unary":
-        if (term.op === "!") return ir.not(this.condition(term.x));
+        if (term.op === "!") return negate(this.condition(term.x));
         return this.#unary(term.op, term.x, this.#types.of(term));
       case "binary":
         return this.#binary(term);
@@ -133,7 +153,7 @@ export class TermLowering {
       const a = this.condition(term.a);
       return this.#shortCircuit(term.op, a, () => this.condition(term.b));
     }
-    if (term.kind === "unary" && term.op === "!") return ir.not(this.condition(term.x));
+    if (term.kind === "unary" && term.op === "!") return negate(this.condition(term.x));
     return truthOf(this.value(term));
   }
   #shortCircuit(op: "&&" | "||", a: Expr, right: () => Expr): Expr {
@@ -145,7 +165,7 @@ export class TermLowering {
     const result = this.#b.local("both", "bool");
     this.#b.assign(result, a);
     const taken = [...steps, ir.assign(result, b)];
-    const condition = op === "&&" ? ir.get(result) : ir.not(ir.get(result));
+    const condition = op === "&&" ? ir.get(result) : negate(ir.get(result));
     this.#b.emit({ kind: "if", condition, then: taken, else: [] });
     return ir.get(result);
   }
@@ -203,13 +223,19 @@ export class TermLowering {
     return free;
   }
 
-  #element(term: Element): Expr {
-    const base = this.#to.buffer(term.view.base);
-    const load = ir.load(base, this.index(term.view, term.index, term.span));
-    setPlace(load, placeOfSpan(term.span));
-    this.#to.spans.set(load, term.span);
-    if (this.#isProved(term.view, term.index)) this.#safe.add(load);
-    return term.view.base.element === "bool" ? truthOf(load) : load;
+  #element({ view, index, span }: Element): Expr {
+    const load = this.#load(view, this.index(view, index, span), span);
+    if (this.#isProved(view, index)) this.#safe.add(load);
+    return view.base.element === "bool" ? truthOf(load) : load;
+  }
+  #load(view: View, index: Expr, span: Span): Load {
+    const load = ir.load(this.#to.buffer(view.base), index);
+    this.#to.spans.set(load, span);
+    return setPlace(load, placeOfSpan(span));
+  }
+  /** The element of a view at a subscript that is already IR. */
+  elementAt(view: View, index: Expr, span: Span): Expr {
+    return this.#load(view, this.#inArray(view, index), span);
   }
 
   /** Whether the range of a subscript lies inside a view of known length, and the view inside its array. */
@@ -230,10 +256,14 @@ export class TermLowering {
     }
     const at = this.value(index, "i32");
     if (view.offset === undefined) return at;
-    const own = this.#checkView(view, at, asNumber(type), span);
-    const step = view.stride ? ir.mul(own, this.value(view.stride, "i32")) : own;
+    return this.#inArray(view, this.#checkView(view, at, asNumber(type), span));
+  }
+  /** Where in its array an element of a view lies. */
+  #inArray(view: View, at: Expr): Expr {
+    const step = view.stride ? ir.mul(at, this.value(view.stride, "i32")) : at;
+    if (view.offset === undefined) return step;
     const offset = this.value(view.offset, "i32");
-    return own.kind === "const" && own.value === 0 ? offset : ir.add(offset, step);
+    return at.kind === "const" && at.value === 0 ? offset : ir.add(offset, step);
   }
   /** A view of known length is checked like an array; others are checked against the array they are cut from. */
   #checkView(view: View, at: Expr, type: Type, span: Span): Expr {

@@ -3,9 +3,11 @@
  */
 import * as ir from "../ir/build.ts";
 import type { Buffer, Label, Load, Local, Reduction, Site, Stmt, Store } from "../ir/nodes.ts";
-import { findConflict, parallelLoops } from "../ir/passes/dependence.ts";
+import { findConflict } from "../ir/passes/dependence.ts";
 import { setPlace } from "../ir/places.ts";
 import { type DType, isFloat, isInteger, type StorageType } from "../ir/types.ts";
+import { eachStmt } from "../ir/walk.ts";
+import { negate } from "./conversions.ts";
 import type { ScalarName } from "./declare.ts";
 import type { Elaborated } from "./elaborate.ts";
 import { placeOfSpan, Refusal, type Span, textOf } from "./errors.ts";
@@ -24,7 +26,7 @@ import {
   type Term,
   type Variable,
 } from "./terms.ts";
-import { CONVERSION, heldAs, isAssignable, printType, type Type } from "./types.ts";
+import { heldAs, printType, type Type } from "./types.ts";
 
 const STORAGE: { readonly [D in ScalarName]: StorageType } = {
   f32: "f32",
@@ -132,7 +134,9 @@ export class Lowering {
       case "if": {
         const condition = this.#terms.condition(step.test);
         if (condition.kind === "const") return this.#steps(condition.value ? step.then : step.else);
-        return b.emit({ kind: "if", condition, then: this.#body(step.then), else: this.#body(step.else) });
+        const [then, otherwise] = [this.#body(step.then), this.#body(step.else)];
+        if (then.length === 0) return b.emit({ kind: "if", condition: negate(condition), then: otherwise, else: [] });
+        return b.emit({ kind: "if", condition, then, else: otherwise });
       }
       case "count":
         return this.#count(step);
@@ -147,7 +151,7 @@ export class Lowering {
       case "assert": {
         this.sites.push({ reason: "assert", message: step.message, place: placeOfSpan(step.span) });
         const site = this.sites.length;
-        return b.fault(ir.not(this.#terms.condition(step.condition)), site);
+        return b.fault(negate(this.#terms.condition(step.condition)), site);
       }
       case "stream": {
         const parent = step.from.kind === "key" ? undefined : this.#streams.get(step.from.parent);
@@ -155,7 +159,7 @@ export class Lowering {
         return;
       }
       case "draw": {
-        const value = draw(b, this.#terms, this.#streams.get(step.stream) as IrStream, step);
+        const value = draw(this.#terms, this.#streams.get(step.stream) as IrStream, step);
         return b.assign(this.#local(step.into), value);
       }
       default:
@@ -168,35 +172,21 @@ export class Lowering {
   }
 
   #assign(variable: Variable, value: Term, span: Span): void {
-    if (variable.declared) this.#checkStore(value, variable.declared, variable.name, span);
+    if (variable.declared) this.#terms.checkHolds(value, variable.declared, variable.name, span);
     const to = this.#local(variable);
     this.#b.assign(to, to.dtype === "bool" ? this.#terms.condition(value) : this.#terms.value(value, to.dtype));
   }
-  /** Refuses to store a number in a type that may not hold it. */
-  #checkStore(value: Term, to: ScalarName, name: string, span: Span): void {
-    const type = this.#types.of(value);
-    if (isAssignable(type, to)) return;
-    const text = textOf(value.span);
-    throw new Refusal(
-      {
-        problem: `\`${text}\` is ${printType(type)}, and \`${name}\` holds ${to}`,
-        advice: `convert it: \`${CONVERSION[to](text)}\``,
-      },
-      span,
-    );
-  }
-
   #store(step: Step & { kind: "store" }): void {
     const element = this.#elementOf(step.view.base);
-    this.#checkStore(step.value, element, step.view.base.name, step.span);
+    this.#terms.checkHolds(step.value, element, step.view.base.name, step.span);
     const index = this.#terms.index(step.view, step.index, step.span);
-    const value = this.#stored_value(step.value, element);
+    const value = this.#storedValue(step.value, element);
     const store = ir.store(this.#buffer(step.view.base), index, value);
     this.#spans.set(store, step.span);
     this.#b.emit(setPlace(store, placeOfSpan(step.span)));
   }
   /** A value as a load of the element type would give it. */
-  #stored_value(value: Term, element: ScalarName): ReturnType<TermLowering["value"]> {
+  #storedValue(value: Term, element: ScalarName): ReturnType<TermLowering["value"]> {
     if (element === "bool") return ir.convert("i32", this.#terms.condition(value));
     return this.#terms.value(value, element === "u8" ? "i32" : element);
   }
@@ -212,8 +202,8 @@ export class Lowering {
     }
     const buffer = this.#buffer(base);
     initial.forEach((t, k) => {
-      this.#checkStore(t, element, base.name, t.span);
-      this.#b.store(buffer, ir.i32(k), this.#stored_value(t, element));
+      this.#terms.checkHolds(t, element, base.name, t.span);
+      this.#b.store(buffer, ir.i32(k), this.#storedValue(t, element));
     });
     if (zero) this.#clear(buffer, element);
   }
@@ -256,7 +246,7 @@ export class Lowering {
     const one: Term = { kind: "literal", value: counts.step, span };
     this.#b.assign(this.#local(index), this.#terms.value(counts.begin, this.#local(index).dtype));
     this.#b.loop((label) => {
-      this.#b.if(ir.not(this.#terms.condition(within)), () => this.#b.exit(label));
+      this.#b.if(negate(this.#terms.condition(within)), () => this.#b.exit(label));
       this.#marked(mark, label, body);
       this.#assign(index, { kind: "binary", op: "+", a: read, b: one, span }, span);
     });
@@ -288,10 +278,10 @@ export class Lowering {
 
   /** Refuses parallel loops in which two iterations certainly meet. */
   #checkIterations(body: readonly Stmt[]): void {
-    for (const loop of parallelLoops(body)) {
-      const conflict = findConflict(loop);
+    eachStmt(body, (loop) => {
+      const conflict = loop.kind === "for" && loop.axis === "parallel" ? findConflict(loop) : undefined;
       const span = conflict && (this.#spans.get(conflict.store) ?? this.#spans.get(conflict.other));
       if (conflict && span) refuse("sharedElement", span, conflict.buffer.name);
-    }
+    });
   }
 }

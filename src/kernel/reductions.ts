@@ -94,7 +94,8 @@ export function findReductions(
 ): { body: Step[]; reductions: ReadonlyMap<Variable, ReductionOperator> } {
   const reductions = new Map<Variable, ReductionOperator>();
   const rewrite = (steps: readonly Step[]): Step[] => steps.map((step) => withBodies(rewriteStep(step), rewrite));
-  const rewriteStep = (step: Step): Step => {
+  const rewriteStep = (given: Step): Step => {
+    const step = withoutTest(given, region);
     if (step.kind !== "assign" || step.variable.region === region) return step;
     const found = combination(step) ?? refuse("outerAssignment", step.span, step.variable.name);
     const before = reductions.get(step.variable);
@@ -107,6 +108,19 @@ export function findReductions(
   const rewritten = rewrite(body);
   checkReads(rewritten, reductions);
   return { body: rewritten, reductions };
+}
+
+/** `any ||= c`, which arrives as `if (any) {} else any = c`, is `any = any || c`; likewise `&&=`. */
+function withoutTest(step: Step, region: Region): Step {
+  if (step.kind !== "if" || step.test.kind !== "read" || step.test.variable.region === region) return step;
+  const { variable } = step.test;
+  const op = step.then.length === 0 ? "||" : "&&";
+  const [only, ...more] = op === "||" ? step.else : step.then;
+  const other = op === "||" ? step.then : step.else;
+  if (only?.kind !== "assign" || only.variable !== variable || more.length + other.length > 0) return step;
+  const value: Term = { kind: "logical", op, a: step.test, b: only.value, span: only.span };
+  variable.assignments.splice(variable.assignments.indexOf(only.value), 1, value);
+  return { ...only, value };
 }
 
 function withBodies(step: Step, f: (steps: readonly Step[]) => Step[]): Step {

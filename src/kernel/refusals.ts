@@ -269,7 +269,7 @@ export const REFUSED = {
   defaultArgument: {
     problem: "arguments of a kernel have no defaults",
     advice: "give the value in the call, or declare a constant",
-    example: "({ x, n = 3 }) => { x[0] = 1; }",
+    example: "({ x, k = 3 }) => { x[0] = k; }",
   },
   outerAssignment: {
     problem: "the iterations of `parallel` all assign `{}`, which is declared outside",
@@ -291,7 +291,7 @@ export const REFUSED = {
     problem: "two iterations of `parallel` reach the same element of `{}`, and one of them writes it",
     advice:
       "let iteration i write element i only; for a sum use a local (`sum += value`); for an order use a plain `for`",
-    example: "({ x, n }, { parallel }) => { parallel(n, (i) => { x[0] = i; }); }",
+    example: "({ x, n }, { parallel }) => { parallel(n, (i) => { x[0] = 1; }); }",
   },
   parallelBody: {
     problem: "`parallel` takes a count and a function",

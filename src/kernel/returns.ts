@@ -2,14 +2,15 @@
  * @file What a function hands back: nothing, a number, or a record of numbers.
  */
 import type { AnyNode, Expression, Statement } from "acorn";
-import { type Context, type Frame, spanOf, valueOf } from "./context.ts";
+import { assignLike, emptyLike, isFresh } from "./bind.ts";
+import { type Context, type Frame, spanOf } from "./context.ts";
 import type { Span } from "./errors.ts";
 import { effect, expression } from "./expressions.ts";
 import { refuse } from "./refusals.ts";
 import type { FunctionNode } from "./source.ts";
 import { childrenOf } from "./syntax.ts";
 import { isTerm } from "./terms.ts";
-import type { Cell, RecordValue, Value } from "./values.ts";
+import type { Value } from "./values.ts";
 
 /** The `return` statements of a function, those of functions inside it left out. */
 export function returnsOf(node: AnyNode): (AnyNode & { type: "ReturnStatement" })[] {
@@ -91,33 +92,13 @@ export function returnStatement(
   if (!frame.wantsValue) return discard(cx, frame, argument);
   const value = expression(cx, frame, argument);
   if (frame.plainReturn) frame.result = value;
+  else if (!isTerm(value) && !isFresh(argument)) refuse("returnShape", span, frame.name);
   else keepResult(cx, frame, value, span);
 }
 
 /** Puts a value where all `return`s of the function put theirs. */
 function keepResult(cx: Context, frame: Frame, value: Value, span: Span): void {
-  if (isTerm(value)) {
-    const result = frame.result ?? newNumber(cx, span);
-    if (result.kind !== "read") return refuse("returnShape", span, frame.name);
-    frame.result = result;
-    cx.assign(result.variable, value, span);
-    return;
-  }
-  if (value.kind !== "record") return refuse("returnShape", span, frame.name);
-  const before = frame.result ?? newRecord(cx, value, span);
-  if (before.kind !== "record" || [...before.fields.keys()].sort().join() !== [...value.fields.keys()].sort().join())
-    return refuse("returnShape", span, frame.name);
-  frame.result = before;
-  for (const [name, cell] of before.fields) {
-    const item = valueOf(value.fields.get(name) as Value | Cell, span);
-    if (cell.kind !== "variableCell" || !isTerm(item)) return refuse("returnShape", span, frame.name);
-    cx.assign(cell.variable, item, span);
-  }
-}
-function newNumber(cx: Context, span: Span): Value {
-  return { kind: "read", variable: cx.variable("returned", span, true), span };
-}
-function newRecord(cx: Context, like: RecordValue, span: Span): RecordValue {
-  const cell = (name: string): Cell => ({ kind: "variableCell", variable: cx.variable(name, span, false) });
-  return { kind: "record", fields: new Map([...like.fields.keys()].map((name) => [name, cell(name)])) };
+  const result = frame.result ?? emptyLike(cx, value, span) ?? refuse("returnShape", span, frame.name);
+  frame.result = result;
+  if (!assignLike(cx, result, value, span)) refuse("returnShape", span, frame.name);
 }

@@ -5,7 +5,7 @@
  * of its list into the other branch, so that early returns become plain branches, which vectorise; only a jump from
  * deeper inside becomes a block with an exit.
  */
-import type { AnyNode, Expression, Identifier, Statement } from "acorn";
+import type { AnyNode, Expression, Identifier, Pattern, Statement } from "acorn";
 import { elementOf } from "./access.ts";
 import { bindingOf, declarePattern } from "./bind.ts";
 import { type Context, type Frame, type Jumps, newMark, spanOf, valueOf } from "./context.ts";
@@ -118,10 +118,7 @@ function statement(cx: Context, frame: Frame, node: Statement, tails: Tails, lab
     case "ExpressionStatement":
       return node.directive === undefined ? effect(cx, frame, node.expression) : undefined;
     case "VariableDeclaration":
-      for (const { id, init } of node.declarations) {
-        const value = init ? namedValue(cx, frame, id, init) : undefined;
-        declarePattern(cx, frame, id, value, (e) => expression(cx, frame, e));
-      }
+      for (const { id, init } of node.declarations) declaration(cx, frame, id, init);
       return;
     case "BlockStatement":
       return labels.length > 0 ? labelled(cx, frame, node, tails, labels) : statements(cx, frame, node.body, tails);
@@ -150,6 +147,17 @@ function statement(cx: Context, frame: Frame, node: Statement, tails: Tails, lab
     default:
       return;
   }
+}
+
+function declaration(cx: Context, frame: Frame, id: Pattern, init: Expression | null | undefined): void {
+  const evaluate = (e: Expression): Value => expression(cx, frame, e);
+  if (id.type !== "ArrayPattern" || init?.type !== "ArrayExpression")
+    return declarePattern(cx, frame, id, init ? namedValue(cx, frame, id, init) : undefined, evaluate);
+  // `const [a, b] = [x, y]` needs no array.
+  const values = cx.inOrder(init.elements.map((e) => () => evaluate(e as Expression)));
+  id.elements.forEach((element, k) => {
+    if (element) declarePattern(cx, frame, element, values[k], evaluate);
+  });
 }
 
 /** A function bound to a name takes it, for messages. */

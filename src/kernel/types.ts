@@ -211,6 +211,8 @@ function shift(op: "<<" | ">>" | ">>>", a: Type, b: Type): Operation {
 
 export function comparison(op: CompareOperator, a: Type, b: Type): Operation | undefined {
   const isEquality = op === "==" || op === "!=";
+  // JavaScript's `true === 1` is false, which nobody means.
+  if (isEquality && (a.kind === "bool") !== (b.kind === "bool")) return undefined;
   const met = isEquality ? common(a, b) : common(asNumber(a), asNumber(b));
   return met && { operands: heldType(met), result: BOOL };
 }

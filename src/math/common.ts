@@ -4,8 +4,9 @@
  * Everything here is branch-free and the same for f32 and f64 unless the name says otherwise. Products and sums are
  * rounded one by one (nothing is fused), so that every target computes the same bits.
  */
-import { add, and, binary, constant, convert, mul, or, select, sub, unary } from "../ir/build.ts";
+
 import type { Builder } from "../ir/build.ts";
+import { add, and, binary, constant, convert, mul, or, select, sub, unary } from "../ir/build.ts";
 import type { Const, Expr } from "../ir/nodes.ts";
 
 /** A function of one or more scalars, expanded in place. */
@@ -34,18 +35,26 @@ export const lt = (x: Expr, y: Expr): Expr => binary("lt", x, y);
 export const le = (x: Expr, y: Expr): Expr => binary("le", x, y);
 export const gt = (x: Expr, y: Expr): Expr => binary("gt", x, y);
 export const ge = (x: Expr, y: Expr): Expr => binary("ge", x, y);
-export { add, and, binary, convert, mul, or, select, sub };
 export { div, not } from "../ir/build.ts";
+export { add, and, binary, convert, mul, or, select, sub };
+
+/** Limits are constants other than zero: vector targets then need one instruction. NaN stays NaN. */
+export const atMost = (x: Expr, limit: number): Expr => binary("min", x, constant(x.dtype, limit));
+export const atLeast = (x: Expr, limit: number): Expr => binary("max", x, constant(x.dtype, limit));
+/** x between two limits. */
+export const clamp = (x: Expr, low: number, high: number): Expr => atLeast(atMost(x, high), low);
 
 /**
- * Clamps that let NaN through. Written as one comparison and one selection in exactly this order because that is
- * what `pmin`/`pmax` of WebAssembly and `min`/`max` of x86 do in one instruction (JavaScript's min takes several).
+ * c[0] + c[1] x + c[2] x^2 + ... by Horner's rule. `x` is used many times: name it first. Given x^2 as well, even and
+ * odd powers are summed apart: as many operations, half as long a chain of them, which is what counts when vector
+ * code waits for results more than for execution units.
  */
-export const atMost = (x: Expr, limit: Expr): Expr => select(lt(limit, x), limit, x);
-export const atLeast = (x: Expr, limit: Expr): Expr => select(lt(x, limit), limit, x);
-
-/** c[0] + x (c[1] + x (c[2] + ...)), by Horner's rule. `x` is used many times: name it first. */
-export function polynomial(x: Expr, coefficients: readonly number[]): Expr {
+export function polynomial(x: Expr, coefficients: readonly number[], square?: Expr): Expr {
+  if (square && coefficients.length > 2) {
+    const even = coefficients.filter((_, k) => k % 2 === 0);
+    const odd = coefficients.filter((_, k) => k % 2 === 1);
+    return add(polynomial(square, even), mul(polynomial(square, odd), x));
+  }
   let sum: Expr | undefined;
   for (const coefficient of coefficients.toReversed()) {
     const c = constant(x.dtype, coefficient);
@@ -54,7 +63,7 @@ export function polynomial(x: Expr, coefficients: readonly number[]): Expr {
   return sum ?? constant(x.dtype, 0);
 }
 
-/** The same with the coefficient of the highest power being 1. */
+/** By Horner's rule, with 1 as the coefficient of the highest power. */
 export function monicPolynomial(x: Expr, coefficients: readonly number[]): Expr {
   let sum: Expr = x;
   for (const [k, coefficient] of coefficients.toReversed().entries()) {

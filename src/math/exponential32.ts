@@ -14,6 +14,7 @@ import {
   atMost,
   binary,
   bits,
+  clamp,
   div,
   eq,
   f32,
@@ -21,9 +22,8 @@ import {
   gt,
   int,
   lt,
-  mul,
   monicPolynomial,
-  neg,
+  mul,
   polynomial,
   select,
   shl,
@@ -35,12 +35,14 @@ import {
 /** Adding this rounds to an integer n, which is then in the low bits of the sum, biased by twice 127. */
 const ROUNDER = 12582912 + 254;
 const ROUNDER_BITS = 0x4b400000 + 254;
-const LOG2_E = f32(1.4426950408889634);
+const LOG2_E = f32(Math.LOG2E);
 /** ln 2 in two parts; the first has 16 bits, so that its product with n is exact. */
 const LN2_HIGH = f32(0.693145751953125);
-const LN2_LOW = f32(1.4286068203094172e-6);
+const LN2_LOW = f32(1.428606765330187e-6);
 /** (e^r - 1 - r) / r^2, for e^r within 0.04 of a unit in the last place. */
-const EXP = [0.49999991059303284, 0.16666510701179504, 0.041668519377708435, 0.00836985930800438, 0.0013829712988808751];
+const EXP = [
+  0.49999991059303284, 0.16666510701179504, 0.041668519377708435, 0.00836985930800438, 0.0013829712988808751,
+];
 /** (2^r - 1) / r. */
 const EXP2 = [
   0.6931472420692444, 0.2402266412973404, 0.055502720177173615, 0.009616370312869549, 0.00134171056561172,
@@ -63,7 +65,10 @@ function reduce(b: Builder, x: Expr): Reduced {
 }
 
 /** e^r - 1 for the reduced r. */
-const expm1Reduced = (r: Expr): Expr => add(r, mul(mul(r, r), polynomial(r, EXP)));
+function expm1Reduced(b: Builder, r: Expr): Expr {
+  const square = b.let("s", mul(r, r));
+  return add(r, mul(square, polynomial(r, EXP, square)));
+}
 
 /** p 2^(n + shift), in two halves: for n from -252 to 254. */
 function scale(b: Builder, p: Expr, rounded: Expr, shift = 0): Expr {
@@ -75,31 +80,31 @@ function scale(b: Builder, p: Expr, rounded: Expr, shift = 0): Expr {
 /** e^x 2^shift, for x between -104 and 89 (or NaN). */
 function expInRange(b: Builder, x: Expr, shift = 0): Expr {
   const { rounded, r } = reduce(b, x);
-  return scale(b, add(expm1Reduced(r), f32(1)), rounded, shift);
+  return scale(b, add(expm1Reduced(b, r), f32(1)), rounded, shift);
 }
 
 export function exp32(b: Builder, x: Expr): Expr {
-  return expInRange(b, b.let("x", atLeast(atMost(x, f32(89)), f32(-104))));
+  return expInRange(b, b.let("x", clamp(x, -104, 89)));
 }
 
 export function exp2_32(b: Builder, x: Expr): Expr {
-  const clamped = b.let("x", atLeast(atMost(x, f32(129)), f32(-151)));
+  const clamped = b.let("x", clamp(x, -151, 129));
   const rounded = b.let("k", add(clamped, f32(ROUNDER)));
   const r = b.let("r", sub(clamped, sub(rounded, f32(ROUNDER))));
-  return scale(b, add(mul(polynomial(r, EXP2), r), f32(1)), rounded);
+  return scale(b, add(mul(polynomial(r, EXP2, b.let("s", mul(r, r))), r), f32(1)), rounded);
 }
 
 /** 2^n (e^r - 1 + (1 - 2^-n)): exact where the parts cancel, and e^r - 1 itself when n is 0. */
 export function expm1_32(b: Builder, x: Expr): Expr {
-  const clamped = b.let("x", atLeast(atMost(x, f32(89)), f32(-18)));
+  const clamped = b.let("x", clamp(x, -18, 89));
   const { rounded, r } = reduce(b, clamped);
   const inverse = fromBits(shl(binary("max", sub(int(ROUNDER_BITS + 127), bits(rounded)), int(0)), 23));
-  const y = scale(b, sub(expm1Reduced(r), sub(inverse, f32(1))), rounded);
+  const y = scale(b, sub(expm1Reduced(b, r), sub(inverse, f32(1))), rounded);
   return select(eq(x, f32(0)), x, y);
 }
 
 /** e^|x| / 2, without overflow before its time. */
-const halfExp = (b: Builder, magnitude: Expr): Expr => b.let("e", expInRange(b, b.let("x", atMost(magnitude, f32(90))), -1));
+const halfExp = (b: Builder, magnitude: Expr): Expr => b.let("e", expInRange(b, b.let("x", atMost(magnitude, 90)), -1));
 
 export function sinh32(b: Builder, x: Expr): Expr {
   const a = b.let("a", abs(x));
@@ -119,14 +124,15 @@ export function cosh32(b: Builder, x: Expr): Expr {
  * scaled by 2^-32, so that it does not overflow where the quotient is a denormal.
  */
 export function sigmoid32(b: Builder, x: Expr): Expr {
-  const clamped = b.let("x", atLeast(atMost(x, f32(20)), f32(-104)));
+  const clamped = b.let("x", clamp(x, -104, 20));
   const rounded = b.let("k", add(mul(clamped, f32(-Math.LOG2E)), f32(SIGMOID_ROUNDER)));
   const n = b.let("n", sub(rounded, f32(SIGMOID_ROUNDER)));
   const r = b.let("r", add(add(clamped, mul(n, LN2_HIGH)), mul(n, LN2_LOW)));
-  const m = sub(mul(mul(r, r), polynomial(r, EXP_OF_MINUS)), r);
+  const square = b.let("s", mul(r, r));
+  const m = sub(mul(square, polynomial(r, EXP_OF_MINUS, square)), r);
   const power = b.let("p", fromBits(shl(bits(rounded), 23)));
-  const sum = add(mul(power, m), atMost(power, f32(SIGMOID_ONE)));
-  return div(f32(SIGMOID_ONE), add(sum, atLeast(power, f32(SIGMOID_ONE))));
+  const sum = add(mul(power, m), atMost(power, SIGMOID_ONE));
+  return div(f32(SIGMOID_ONE), add(sum, atLeast(power, SIGMOID_ONE)));
 }
 /** Rounds like ROUNDER; the low bits are the exponent of 2^(n - 32). */
 const SIGMOID_ROUNDER = 12582912 + 127 - 32;
@@ -139,7 +145,7 @@ const EXP_OF_MINUS = EXP.map((c, k) => (k % 2 === 0 ? c : -c));
  * that one division does for both.
  */
 export function tanh32(b: Builder, x: Expr): Expr {
-  const a = b.let("a", atMost(abs(x), f32(TANH_LIMIT)));
+  const a = b.let("a", atMost(abs(x), TANH_LIMIT));
   const square = b.let("s", mul(a, a));
   const n = b.let("n", mul(a, polynomial(square, TANH_N)));
   const d = b.let("d", monicPolynomial(square, TANH_D));
@@ -151,7 +157,7 @@ export function tanh32(b: Builder, x: Expr): Expr {
 }
 /** From here on tanh x rounds to 1. */
 const TANH_LIMIT = 9.2;
-const TANH_SMALL = 1.1236;
-const TANH_N = [416698.9375, 12376.900390625, 46.99717330932617];
-const TANH_D = [833398.0, 94203.453125, 999.3855590820312];
-const TANH_G = [231517962240, 17608628224, 352706592];
+const TANH_SMALL = 1;
+const TANH_N = [415905.40625, 12354.5390625, 46.941471099853516];
+const TANH_D = [831810.9375, 94026.46875, 997.75439453125];
+const TANH_G = [230636879872, 17543550976, 350982720];

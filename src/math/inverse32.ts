@@ -45,7 +45,7 @@ function folded(b: Builder, a: Expr): { large: Expr; s: Expr; rest: Expr } {
   const half = b.let("h", mul(sub(f32(1), a), f32(0.5)));
   const z = b.let("z", select(large, half, mul(a, a)));
   const s = b.let("s", select(large, sqrt(half), a));
-  return { large, s, rest: b.let("p", mul(mul(s, z), polynomial(z, ASIN))) };
+  return { large, s, rest: b.let("p", mul(mul(s, z), polynomial(z, ASIN, b.let("zz", mul(z, z))))) };
 }
 
 export function asin32(b: Builder, x: Expr): Expr {
@@ -71,7 +71,7 @@ export function acos32(b: Builder, x: Expr): Expr {
 /** atan z for z from 0 to 1. */
 function atanCore(b: Builder, z: Expr): Expr {
   const square = b.let("s", mul(z, z));
-  return add(z, mul(z, mul(square, polynomial(square, ATAN))));
+  return add(z, mul(mul(z, square), polynomial(square, ATAN)));
 }
 
 export function atan32(b: Builder, x: Expr): Expr {

@@ -45,7 +45,7 @@ const LOG10 = [
 ];
 /** ln 2 and log10 2 in two parts; the first has 16 bits, so that its product with an exponent is exact. */
 const LN2_HIGH = 0.693145751953125;
-const LN2_LOW = 1.4286068203094172e-6;
+const LN2_LOW = 1.428606765330187e-6;
 const LOG10_2_HIGH = 0.30103302001953125;
 const LOG10_2_LOW = -3.024355464731343e-6;
 /** The first 12 bits of 1 / ln 2 and 1 / ln 10; the rest follows from Math.LOG2E and Math.LOG10E. */
@@ -73,9 +73,15 @@ function withSpecials(x: Expr, y: Expr): Expr {
   return select(gt(x, f32(0)), finite, select(eq(x, f32(0)), f32(-Infinity), f32(Number.NaN)));
 }
 
+/** f^2 times a polynomial in f. */
+function secondOrder(b: Builder, f: Expr, coefficients: readonly number[]): Expr {
+  const square = b.let("s", mul(f, f));
+  return mul(square, polynomial(f, coefficients, square));
+}
+
 /** log(1 + f) - down ln 2. */
 function logOf(b: Builder, { f, down }: Split): Expr {
-  const tail = sub(mul(mul(f, f), polynomial(f, LOG)), mul(down, f32(LN2_LOW)));
+  const tail = sub(secondOrder(b, f, LOG), mul(down, f32(LN2_LOW)));
   return sub(add(f, tail), mul(down, f32(LN2_HIGH)));
 }
 
@@ -92,13 +98,13 @@ function scaled(b: Builder, f: Expr, high: number, low: number, tail: Expr): Exp
 
 export function log2_32(b: Builder, x: Expr): Expr {
   const { f, down } = split(b, x);
-  const tail = mul(mul(f, f), polynomial(f, LOG2));
+  const tail = secondOrder(b, f, LOG2);
   return withSpecials(x, sub(scaled(b, f, LOG2_E_HIGH, Math.LOG2E - LOG2_E_HIGH, tail), down));
 }
 
 export function log10_32(b: Builder, x: Expr): Expr {
   const { f, down } = split(b, x);
-  const tail = sub(mul(mul(f, f), polynomial(f, LOG10)), mul(down, f32(LOG10_2_LOW)));
+  const tail = sub(secondOrder(b, f, LOG10), mul(down, f32(LOG10_2_LOW)));
   const y = scaled(b, f, LOG10_E_HIGH, Math.LOG10E - LOG10_E_HIGH, tail);
   return withSpecials(x, sub(y, mul(down, f32(LOG10_2_HIGH))));
 }

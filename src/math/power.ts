@@ -1,8 +1,9 @@
 /**
  * @file What pow needs for both float types: the cases that JavaScript defines, and constant exponents.
  */
-import { constant } from "../ir/build.ts";
+
 import type { Builder } from "../ir/build.ts";
+import { constant } from "../ir/build.ts";
 import type { Expr } from "../ir/nodes.ts";
 import {
   abs,
@@ -10,8 +11,8 @@ import {
   binary,
   div,
   eq,
-  floor,
   flipSign,
+  floor,
   gt,
   lt,
   type Macro2,

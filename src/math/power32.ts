@@ -10,10 +10,9 @@ import {
   abs,
   add,
   and,
-  atLeast,
-  atMost,
   binary,
   bits,
+  clamp,
   convert,
   div,
   eq,
@@ -72,22 +71,22 @@ export function pow32(b: Builder, x: Expr, y: Expr): Expr {
   const finite = select(gt(a, f32(0)), wide, f64(-Infinity));
   const logarithm = select(lt(a, f32(Infinity)), finite, convert("f64", a));
   const product = mul(logarithm, convert("f64", y));
-  const power = exp2Wide(b, b.let("p", atLeast(atMost(product, f64(300)), f64(-300))));
+  const power = exp2Wide(b, b.let("p", clamp(product, -300, 300)));
   return withPowerSpecials(b, x, y, b.let("y", convert("f32", power)));
 }
 
 /** A third of the exponent gives 3 percent, a step of Halley's 26 parts in a million, one of Newton's the rest. */
 export function cbrt32(b: Builder, x: Expr): Expr {
   const a = b.let("a", abs(x));
-  const tiny = b.let("tiny", lt(a, f32(2 ** -126)));
-  const v = b.let("v", select(tiny, mul(a, f32(2 ** 24)), a));
+  const tiny = b.let("tiny", lt(a, f32(2 ** -100)));
+  const v = b.let("v", mul(a, select(tiny, f32(2 ** 24), f32(0.125))));
   const third = convert("i32", binary("mulHigh", convert("u32", bits(v)), THIRD));
   const guess = b.let("t", fromBits(add(third, int(0x2a5137a0))));
   const cube = b.let("c", mul(mul(guess, guess), guess));
   const halley = b.let("t", mul(guess, div(add(cube, add(v, v)), add(add(cube, cube), v))));
   const square = b.let("s", mul(halley, halley));
   const newton = sub(halley, div(sub(mul(square, halley), v), mul(square, f32(3))));
-  const root = b.let("y", mul(newton, select(tiny, f32(2 ** -8), f32(1))));
+  const root = b.let("y", mul(newton, select(tiny, f32(2 ** -8), f32(2))));
   const regular = and(gt(a, f32(0)), lt(a, f32(Infinity)));
   return select(regular, withSignOf(root, x), x);
 }

@@ -5,11 +5,11 @@
  * dropped at once, exactly too, so that only the fraction is summed, in two f64. All pieces are gone through whatever
  * x is: pieces that are too large to matter contribute 0. This is the rare path behind an `if`.
  */
-import { buffer, get, load } from "../ir/build.ts";
+
 import type { Builder } from "../ir/build.ts";
+import { buffer, get, load, unary } from "../ir/build.ts";
 import type { Expr } from "../ir/nodes.ts";
 import { add, and, convert, f64, floor, fromWords, highWord, int, lowWord, mul, sub } from "./common.ts";
-import { unary } from "../ir/build.ts";
 
 const PIECE_BITS = 24;
 /** Pieces needed for the largest f32 and the largest f64, with the bits that the closest multiples of pi / 2 use up. */

@@ -1,8 +1,9 @@
 /**
  * @file Math.round, Math.sign and JavaScript's conversions to 32-bit integers, for f32 and f64 alike. All are exact.
  */
-import { constant, unary } from "../ir/build.ts";
+
 import type { Builder } from "../ir/build.ts";
+import { constant, unary } from "../ir/build.ts";
 import type { Expr } from "../ir/nodes.ts";
 import { convert, floor, ge, gt, lt, mul, select, sub } from "./common.ts";
 

@@ -5,8 +5,9 @@
  * matter, beyond by the exact reduction. sin and cos of one argument share all but their last operations, under the
  * same expressions, so that a compiler that finds common subexpressions computes them once; `sincos32` does so itself.
  */
-import { get } from "../ir/build.ts";
+
 import type { Builder } from "../ir/build.ts";
+import { get } from "../ir/build.ts";
 import type { Expr } from "../ir/nodes.ts";
 import {
   abs,
@@ -92,7 +93,7 @@ function parts(b: Builder, x: Expr): Parts {
   const { quadrant, r } = reduce(b, b.let("a", abs(x)), false);
   const square = b.let("s", mul(r, r));
   return {
-    sine: b.let("sin", add(r, mul(r, mul(square, polynomial(square, SIN))))),
+    sine: b.let("sin", add(r, mul(mul(r, square), polynomial(square, SIN)))),
     cosine: b.let("cos", polynomial(square, [1, ...COS])),
     even: b.let("even", eq(and(quadrant, int(1)), int(0))),
     sign: bits(x),
@@ -117,6 +118,9 @@ export function sincos32(b: Builder, x: Expr): [Expr, Expr] {
 export function tan32(b: Builder, x: Expr): Expr {
   const { quadrant, r, low } = reduce(b, b.let("a", abs(x)), true);
   const square = b.let("s", mul(r, r));
-  const t = b.let("t", add(r, add(mul(mul(r, square), polynomial(square, TAN)), low)));
+  const t = b.let(
+    "t",
+    add(r, add(mul(mul(r, square), polynomial(square, TAN, b.let("ss", mul(square, square)))), low)),
+  );
   return flipSign(select(eq(and(quadrant, int(1)), int(0)), t, div(f32(-1), t)), signBit(x));
 }

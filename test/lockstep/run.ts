@@ -87,14 +87,15 @@ export function outputBits(arrays: { readonly [name: string]: TypedArray }, kern
   }).join("\n");
 }
 
+/** As it was written, or lowered for a machine. */
 export function runInterpreter(
   module: Module,
   kernels: number,
-  machine: PassOptions = { vectorBytes: 0, launches: false },
+  machine: PassOptions | undefined,
 ): { readonly [name: string]: TypedArray } {
   const arrays = freshArrays(kernels, false);
   const buffers = module.entry.buffers.map((b) => arrays[b.name] as TypedArray);
-  interpret(lower(module, machine), { buffers, params: [] });
+  interpret(machine ? lower(module, machine) : module, { buffers, params: [] });
   return arrays;
 }
 

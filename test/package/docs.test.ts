@@ -3,9 +3,10 @@
  *
  * With LOCKSTEP_UPDATE_DOCS=1 the table of refusals is written anew.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { PASSES } from "../../src/ir/pipeline.ts";
 import {
   ARRAY_CONSTRUCTORS,
   GLOBAL_FUNCTIONS,
@@ -38,7 +39,7 @@ describe("docs/kernels.md", () => {
     const [before = "", rest = ""] = text.split(BEGIN);
     const [table = "", after = ""] = rest.split(END);
     if (process.env.LOCKSTEP_UPDATE_DOCS) writeFileSync(file, before + BEGIN + refusalsTable() + END + after);
-    else expect(table).toBe(refusalsTable());
+    else expect(table, "LOCKSTEP_UPDATE_DOCS=1 writes the table anew").toBe(refusalsTable());
   });
 
   test("names every function and constant that kernels know", () => {
@@ -53,6 +54,20 @@ describe("docs/kernels.md", () => {
     ];
     expect(known.filter((name) => !words.has(name))).toEqual([]);
     expect([...ARRAY_CONSTRUCTORS.keys()].some((name) => words.has(name))).toBe(true);
+  });
+});
+
+describe("docs/architecture.md", () => {
+  const text = readFileSync(page("docs/architecture.md"), "utf8");
+
+  test("names every folder of the sources", () => {
+    const folders = readdirSync(page("src"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    expect(folders.map(({ name }) => name).filter((name) => !text.includes(`\`${name}/\``))).toEqual([]);
+  });
+  test("names every pass, in order", () => {
+    const places = PASSES.map(({ name }) => text.search(new RegExp(`\\| .*\\b${name}  `, "m")));
+    expect(places.every((place) => place >= 0)).toBe(true);
+    expect(places).toEqual([...places].sort((a, b) => a - b));
   });
 });
 

@@ -55,13 +55,18 @@ export interface BindOptions {
   readonly memory?: WebAssembly.Memory;
   readonly threads?: number;
   readonly features?: Partial<WasmFeatures>;
-  readonly vectorBytes?: number;
+  /** Operations from which on launches use several threads. */
+  readonly minOperations?: number;
 }
 
 /** Compiles a module; arena, scratch and arrays lie one behind the other in a memory of its own. */
 export function bind(module: Module, options: BindOptions = {}): Bound {
   const memory = options.memory ?? newMemory();
-  const { target } = createWasmTarget({ memory, features: featuresOf(options.features ?? {}) });
+  const { target } = createWasmTarget({
+    memory,
+    features: featuresOf(options.features ?? {}),
+    minOperations: options.minOperations ?? 60_000,
+  });
   if (!target) throw new Error("no WebAssembly");
   const arena = planArena(module);
   const executable = target.compile({ module, arena }, { threads: options.threads ?? 1 });

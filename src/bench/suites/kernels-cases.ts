@@ -5,7 +5,7 @@
  */
 import type { Tolerance } from "../gate.ts";
 import type { Params } from "../result.ts";
-import * as hand from "./kernels-js.ts";
+import type { Loops } from "./kernels-js.ts";
 
 export type CaseName = "saxpy" | "sum" | "exp" | "polynomial" | "gae" | "cartpole";
 
@@ -30,8 +30,8 @@ export interface KernelCase {
   readonly tolerance: Tolerance;
   /** The C function, and the order of its argument block: arrays by name, scalars by name, or a number. */
   readonly c: { readonly symbol: string; readonly block: readonly (string | number)[] };
-  /** The hand-written loop on given arrays. */
-  readonly js: (arrays: CaseArrays, scalars: CaseScalars) => () => void;
+  /** A hand-written loop on given arrays. */
+  readonly js: (loops: Loops, arrays: CaseArrays, scalars: CaseScalars) => () => void;
 }
 
 /** Numbers in [-1, 1) without a visible pattern. */
@@ -72,7 +72,7 @@ export const CASES: readonly KernelCase[] = [
     outputs: ["y"],
     tolerance: { absolute: 1e-7, relative: 1e-6 },
     c: { symbol: "saxpy", block: ["x", "y", "a", N] },
-    js: (arrays, { a = 0 }) => {
+    js: (hand, arrays, { a = 0 }) => {
       const [x, y] = [floats(arrays, "x"), floats(arrays, "y")];
       return () => hand.saxpy(x, y, a);
     },
@@ -87,7 +87,7 @@ export const CASES: readonly KernelCase[] = [
     outputs: ["total"],
     tolerance: { absolute: 5e-3, relative: 1e-5 },
     c: { symbol: "sum", block: ["x", "total", N] },
-    js: (arrays) => {
+    js: (hand, arrays) => {
       const [x, total] = [floats(arrays, "x"), floats(arrays, "total")];
       return () => hand.sum(x, total);
     },
@@ -102,7 +102,7 @@ export const CASES: readonly KernelCase[] = [
     outputs: ["y"],
     tolerance: { absolute: 0, relative: 1e-6 },
     c: { symbol: "exp_map", block: ["x", "y", N] },
-    js: (arrays) => {
+    js: (hand, arrays) => {
       const [x, y] = [floats(arrays, "x"), floats(arrays, "y")];
       return () => hand.expMap(x, y);
     },
@@ -117,7 +117,7 @@ export const CASES: readonly KernelCase[] = [
     outputs: ["y"],
     tolerance: { absolute: 1e-6, relative: 1e-6 },
     c: { symbol: "polynomial", block: ["x", "y", N] },
-    js: (arrays) => {
+    js: (hand, arrays) => {
       const [x, y] = [floats(arrays, "x"), floats(arrays, "y")];
       return () => hand.polynomial(x, y);
     },
@@ -138,7 +138,7 @@ export const CASES: readonly KernelCase[] = [
     outputs: ["out"],
     tolerance: { absolute: 1e-5, relative: 1e-5 },
     c: { symbol: "gae", block: ["rewards", "values", "ended", "last", "out", "gamma", "lambda", ENVS, STEPS] },
-    js: (arrays, { gamma = 0, lambda = 0 }) => {
+    js: (hand, arrays, { gamma = 0, lambda = 0 }) => {
       const [rewards, values, last] = [floats(arrays, "rewards"), floats(arrays, "values"), floats(arrays, "last")];
       const [ended, out] = [bytes(arrays, "ended"), floats(arrays, "out")];
       return () => hand.gae(rewards, values, ended, last, out, gamma, lambda);
@@ -162,7 +162,7 @@ export const CASES: readonly KernelCase[] = [
     outputs: ["x", "xDot", "theta", "thetaDot", "ended", "reward"],
     tolerance: { absolute: 1e-5, relative: 1e-5 },
     c: { symbol: "cartpole", block: ["x", "xDot", "theta", "thetaDot", "action", "ended", "reward", POLES] },
-    js: (arrays) => {
+    js: (hand, arrays) => {
       const [x, xDot] = [floats(arrays, "x"), floats(arrays, "xDot")];
       const [theta, thetaDot] = [floats(arrays, "theta"), floats(arrays, "thetaDot")];
       const [action, ended, reward] = [bytes(arrays, "action"), bytes(arrays, "ended"), floats(arrays, "reward")];

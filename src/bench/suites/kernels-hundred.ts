@@ -5,6 +5,9 @@
  * with it the generated code and every cache's key change.
  */
 
+/** One for each block. */
+const FUNCTIONS = ["exp", "tanh", "sin", "cos"];
+
 const block = (k: number, salt: number): string => `
   parallel(a.length, (i) => {
     const u = a[i] * ${k + 1}.5 + b[i];
@@ -30,12 +33,12 @@ const block = (k: number, salt: number): string => `
     c[t] = chain${k} * 0.125;
   }
   parallel(a.length, (i) => {
-    b[i] = Math.exp(Math.min(a[i] * 0.01, 1)) + s${k} * 0.001;
-    a[i] = Math.tanh(out[i]) + Math.sin(c[i]);
+    b[i] = Math.${FUNCTIONS[k]}(Math.min(a[i] * 0.01, 1)) + s${k} * 0.001;
+    a[i] = Math.sqrt(Math.abs(out[i])) + Math.max(c[i], b[i]);
   });`;
 
 /** The function's source: declared with f32 arrays a, b, c and out. */
 export function hundredLines(salt: number): string {
-  const blocks = [0, 1, 2, 3].map((k) => block(k, salt)).join("");
+  const blocks = FUNCTIONS.map((_, k) => block(k, salt)).join("");
   return `({ a, b, c, out }, { parallel }) => {${blocks}\n}`;
 }

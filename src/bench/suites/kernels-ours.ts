@@ -1,5 +1,5 @@
 /**
- * @file The suite's cases bound to compiled kernels: arrays in the heap, one thread, no argument checks per call.
+ * @file The suite's cases bound to compiled kernels: arrays in the heap, no argument checks per call.
  */
 import { heap } from "../../runtime/heap.ts";
 import type { TargetName } from "../../targets/target.ts";
@@ -16,8 +16,8 @@ interface Bindable {
 const KERNELS: { readonly [N in CaseName]: Bindable } = kernels;
 
 /** Arrays of a case, and a function that runs its kernel on them; throws where the target is not available. */
-export function bindCase(one: KernelCase, target: TargetName): { arrays: CaseArrays; run: () => void } {
+export function bindCase(one: KernelCase, target: TargetName, threads = 1): { arrays: CaseArrays; run: () => void } {
   const arrays = makeArrays(one, (storage, length) => heap().array(storage, length) as Float32Array | Uint8Array);
-  const run = KERNELS[one.name].on(target, { threads: 1 }).bind({ ...arrays, ...one.scalars });
+  const run = KERNELS[one.name].on(target, { threads }).bind({ ...arrays, ...one.scalars });
   return { arrays, run };
 }

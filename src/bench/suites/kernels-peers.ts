@@ -5,6 +5,7 @@ import { gate } from "../gate.ts";
 import { ensurePeers, PEER_GROUPS, PeerError, runPeer } from "../peers.ts";
 import type { Recorder } from "../suite.ts";
 import { CASES, type KernelCase, makeArrays, plainArray } from "./kernels-cases.ts";
+import { IN_F32 } from "./kernels-js.ts";
 
 const PEER_CASES: readonly string[] = ["saxpy", "sum", "exp", "polynomial"];
 
@@ -104,7 +105,7 @@ function fromHex(text: string): Float32Array {
 /** What our side computes from a case's inputs: the hand-written loop, which the gate of the case has checked. */
 function expected(one: KernelCase): Float32Array {
   const arrays = makeArrays(one, plainArray);
-  one.js(arrays, one.scalars)();
+  one.js(IN_F32, arrays, one.scalars)();
   return arrays[one.outputs[0] ?? ""] as Float32Array;
 }
 

@@ -1,6 +1,7 @@
 /**
  * @file The suite `kernels`: generated code against what hand-written C and JavaScript reach, what a call costs, and
- * how long compiling takes. All on one thread; every ratio is measured in one run with its arms interleaved.
+ * how long compiling takes. Bars are for one thread; with --threads there are further arms with so many. Every ratio
+ * is measured in one run with its arms interleaved.
  */
 import { LockstepError } from "../../platform/errors.ts";
 import type { TargetName } from "../../targets/target.ts";
@@ -12,6 +13,7 @@ import { type CLibrary, loadC } from "./c-library.ts";
 import { C_BASELINES } from "./kernels-c.ts";
 import { CASES, type CaseArrays, type KernelCase, makeArrays, plainArray } from "./kernels-cases.ts";
 import { measureCalls, measureCompiling } from "./kernels-costs.ts";
+import { IN_F32, type Loops, loopsInDoubles } from "./kernels-js.ts";
 import { bindCase } from "./kernels-ours.ts";
 import { measurePeers } from "./kernels-peers.ts";
 
@@ -23,6 +25,7 @@ interface Side {
 }
 
 const HAND = "hand-written js";
+const DOUBLES = "hand-written js in doubles";
 const C = "hand-written c";
 const TARGETS: readonly TargetName[] = ["native", "wasm", "js"];
 
@@ -50,9 +53,9 @@ function cSide(one: KernelCase, library: CLibrary): Side {
   return { framework: C, arrays, run: library.bind(one.c.symbol, words) };
 }
 
-function handSide(one: KernelCase): Side {
+function handSide(one: KernelCase, framework: string, loops: Loops): Side {
   const arrays = makeArrays(one, plainArray);
-  return { framework: HAND, arrays, run: one.js(arrays, one.scalars) };
+  return { framework, arrays, run: one.js(loops, arrays, one.scalars) };
 }
 
 /** Calls every side once: hand-written ones must be near ours, and our targets must have the same bits. */
@@ -60,7 +63,7 @@ function checkSides(one: KernelCase, sides: readonly Side[]): void {
   for (const side of sides) side.run();
   const reference = sides.find((side) => side.framework === "js") ?? sides[0];
   for (const side of sides) {
-    const ours = TARGETS.some((target) => target === side.framework);
+    const ours = TARGETS.some((target) => side.framework.split(" ")[0] === target);
     for (const name of one.outputs) {
       const what = `${one.name}.${name}, ${reference?.framework} against ${side.framework}`;
       gate(what, reference?.arrays[name] ?? [], side.arrays[name] ?? [], ours ? EXACT : one.tolerance);
@@ -73,12 +76,20 @@ interface Missing {
   readonly [framework: string]: string;
 }
 
-function sidesOf(one: KernelCase, library: CLibrary | undefined, missing: { [framework: string]: string }): Side[] {
-  const sides: Side[] = [handSide(one)];
+function sidesOf(
+  one: KernelCase,
+  library: CLibrary | undefined,
+  threads: number,
+  missing: { [framework: string]: string },
+): Side[] {
+  const sides: Side[] = [handSide(one, HAND, IN_F32), handSide(one, DOUBLES, loopsInDoubles())];
   if (library !== undefined) sides.push(cSide(one, library));
   for (const target of TARGETS) {
     try {
       sides.push({ framework: target, ...bindCase(one, target) });
+      if (threads > 1 && target !== "js") {
+        sides.push({ framework: `${target} on ${threads} threads`, ...bindCase(one, target, threads) });
+      }
     } catch (error) {
       missing[target] = reasonOf(error);
     }
@@ -117,7 +128,7 @@ async function run(recorder: Recorder): Promise<void> {
   }
   const found = new Map<string, Samples>();
   for (const one of CASES) {
-    const sides = sidesOf(one, library, missing);
+    const sides = sidesOf(one, library, recorder.options.threads ?? 1, missing);
     const { name, params, items } = one;
     const arms = sides.map(({ framework, run: call }): Arm => ({ framework, run: call }));
     const check = (): void => checkSides(one, sides);

@@ -285,7 +285,8 @@ export function isContiguous(access: Load | Store): boolean {
   return access.stride?.kind === "const" && access.stride.value === 1;
 }
 
-function loadPart(prelude: Prelude, b: Buffer, n: number, address: string): string {
+/** One part of a contiguous access. */
+export function loadPart(prelude: Prelude, b: Buffer, n: number, address: string): string {
   if (b.storage !== "u8") return `*(const ${prelude.unaligned(b.storage, n)} *)${address}`;
   return `${loadBytesHelper(prelude, n)}(${address})`;
 }

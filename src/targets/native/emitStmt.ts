@@ -2,16 +2,15 @@
  * @file Statements as C, for one function of the IR.
  *
  * Loops count in 64 bits, so that the counter serves as an address and never wraps; `exit` is a goto to the end of
- * what it leaves. Stores of masked lanes really leave the others alone: their elements may not exist or belong to
- * another thread.
+ * what it leaves.
  */
 import { assertIr } from "../../ir/build.ts";
 import type { Assign, Buffer, Call, Fault, For, Func, If, Label, Launch, Local, Stmt, Store } from "../../ir/nodes.ts";
 import { stmtBodies, usedBuffers } from "../../ir/walk.ts";
-import { Expressions, isContiguous } from "./emitExpr.ts";
+import { Expressions, isContiguous, loadPart } from "./emitExpr.ts";
 import { argumentsOf, type Linkage } from "./linkage.ts";
 import { Names } from "./names.ts";
-import { anyHelper, cType, HELD, maskElement, type Prelude } from "./prelude.ts";
+import { anyHelper, cType, HELD, maskElement, type Prelude, selectHelper } from "./prelude.ts";
 import { confinedLocals } from "./scopes.ts";
 import { Shapes } from "./shapes.ts";
 
@@ -245,12 +244,15 @@ export class FunctionWriter {
     const bound = value.map((x) => this.#expressions.bind("x", type, x));
     const mask = s.mask && this.#boundMask(s.mask);
     const n = this.#shapes.partLanes(s.value.lanes);
-    this.#expressions.laneAddresses(s, s.value.lanes).forEach((target, l) => {
+    const targets = this.#expressions.laneAddresses(s, s.value.lanes);
+    if (s.mask && mask)
+      this.#line(`if (${anyHelper(this.#context.prelude, this.#shapes.maskBytes(s.mask), n)}(${mask.join(" | ")})) {`);
+    targets.forEach((target, l) => {
       const [part, lane] = [Math.floor(l / n), l % n];
-      this.#line(
-        `${mask ? `if (${mask[part]}[${lane}]) ` : ""}${target} = ${this.#element(s, `${bound[part]}[${lane}]`)};`,
-      );
+      const guard = mask ? `  if (${mask[part]}[${lane}]) ` : "";
+      this.#line(`${guard}${target} = ${this.#element(s, `${bound[part]}[${lane}]`)};`);
     });
+    if (mask) this.#line("}");
   }
 
   #element(s: Store, text: string): string {
@@ -268,20 +270,20 @@ export class FunctionWriter {
     this.#line(`${guard}${target} = ${this.#element(s, this.#expressions.scalar(s.value))};`);
   }
 
+  /**
+   * A mask on neighbouring elements is applied by storing what was there to the others: passes mask such a store only
+   * where these elements exist and belong to the iterations of this very vector.
+   */
   #storeContiguous(s: Store, value: readonly string[], at: readonly string[]): void {
     const { prelude } = this.#context;
     const n = this.#shapes.partLanes(s.value.lanes);
-    if (!s.mask) {
-      value.forEach((x, k) => {
-        this.#line(storePart(prelude, s.buffer, n, at[k] as string, x));
-      });
-      return;
-    }
-    const bytes = this.#shapes.maskBytes(s.mask);
-    const masks = this.#expressions.value(s.mask);
-    const store = storeMaskedHelper(prelude, s.buffer, n, bytes);
+    const masks = s.mask && this.#expressions.mask(s.mask, s.buffer.storage === "f64" ? 8 : 4);
+    const element = HELD[s.value.dtype];
     value.forEach((x, k) => {
-      this.#line(`${store}(${at[k]}, ${masks[k]}, ${x});`);
+      const address = at[k] as string;
+      const kept = (m: string): string =>
+        `${selectHelper(prelude, element, n)}(${m}, ${x}, ${loadPart(prelude, s.buffer, n, address)})`;
+      this.#line(storePart(prelude, s.buffer, n, address, masks ? kept(masks[k] as string) : x));
     });
   }
 
@@ -345,19 +347,5 @@ function storeBytesHelper(p: Prelude, n: number): string {
     const order = Array.from({ length: n }, (_, i) => 4 * i).join(", ");
     const fast = `${bytes} b = (${bytes})x; *(${target} *)p = __builtin_shufflevector(b, b, ${order});`;
     return `#if __has_builtin(__builtin_shufflevector)\n${signature} { ${fast} }\n#else\n${signature} { ${plain} }\n#endif`;
-  });
-}
-
-/** Mostly all lanes or none store; the rest goes lane by lane. */
-function storeMaskedHelper(p: Prelude, b: Buffer, n: number, maskBytes: 4 | 8): string {
-  const element = b.storage === "u8" ? "i32" : b.storage;
-  const type = p.type(element, n);
-  const mask = p.type(maskElement(maskBytes), n);
-  const name = `store_masked_${b.storage}x${n}_m${maskBytes * 8}`;
-  const any = anyHelper(p, maskBytes, n);
-  const all = storePart(p, b, n, "p", "x");
-  const cast = b.storage === "u8" ? "(unsigned char)" : "";
-  return p.helper(name, "void", `${cType(b.storage)} *p, ${mask} m, ${type} x`, () => {
-    return `if (!${any}(~m)) ${all} else for (int i = 0; i < ${n}; i++) if (m[i]) p[i] = ${cast}x[i];`;
   });
 }

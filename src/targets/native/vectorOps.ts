@@ -8,7 +8,7 @@
  * Masks are signed integers of all ones or all zeros, of 4 or 8 bytes (see shapes.ts).
  */
 import type { BinaryOp, Conversion, DType, UnaryOp } from "../../ir/types.ts";
-import { cType, HELD, laneLoop, type Prelude, selectHelper } from "./prelude.ts";
+import { cType, HELD, laneLoop, type Prelude, selectHelper, widenHelper } from "./prelude.ts";
 import { clzHelper, extremeForm, fmaScalar, type Operand, SCALAR_BINARY, safeDivisor } from "./scalarOps.ts";
 
 type VectorUnary = (p: Prelude, t: DType, n: number, x: string) => string;
@@ -188,11 +188,10 @@ const mulHigh: VectorBinary = (p, _, n, a, b) => {
 
 const fromWords: VectorBinary = (p, _, n, a, b) => {
   const half = p.type("i32", n);
-  const wide = p.type("u64", n);
+  const words = p.type("u32", n);
   const double = p.type("f64", n);
-  const loop = `for (int i = 0; i < ${n}; i++)`;
-  const body = (): string =>
-    `${wide} u, v; ${loop} u[i] = (unsigned)a[i]; ${loop} v[i] = (unsigned)b[i]; return (${double})(u << 32 | v);`;
+  const wide = widenHelper(p, "u32", "u64", n);
+  const body = (): string => `return (${double})(${wide}((${words})a) << 32 | ${wide}((${words})b));`;
   return `${p.helper(`from_words_x${n}`, double, `${half} a, ${half} b`, body)}(${a.text}, ${b.text})`;
 };
 
@@ -240,11 +239,6 @@ const convertVector =
   (p, n, x) =>
     converting(p, from, to, n, x, (result) => `return __builtin_convertvector(x, ${result});`);
 
-const byLane =
-  (from: DType, to: DType): VectorConvert =>
-  (p, n, x) =>
-    converting(p, from, to, n, x, (result) => laneLoop(result, n, "x[i]"));
-
 /** gcc 12 splits this conversion in halves unless told the instruction. */
 const signedToDouble: VectorConvert = (p, n, x) => {
   const source = p.type("i32", n);
@@ -263,9 +257,8 @@ const signedToDouble: VectorConvert = (p, n, x) => {
 /** The bits of 2^52 + x, less 2^52. */
 const unsignedToDouble: VectorConvert = (p, n, x) =>
   converting(p, "u32", "f64", n, x, (result) => {
-    const wide = p.type("u64", n);
-    const loop = `${wide} u; for (int i = 0; i < ${n}; i++) u[i] = x[i];`;
-    return `${loop} return (${result})(u | 0x4330000000000000ull) - 4503599627370496.0;`;
+    const wide = widenHelper(p, "u32", "u64", n);
+    return `return (${result})(${wide}(x) | 0x4330000000000000ull) - 4503599627370496.0;`;
   });
 
 /**
@@ -282,10 +275,14 @@ const singleToSigned: VectorConvert = (p, n, x) => {
     const portable =
       `${clamp} for (int i = 0; i < ${n}; i++) y[i] = y[i] < 2147483520.0f ? y[i] : 2147483520.0f; ` +
       `return (__builtin_convertvector(y, ${result}) | ((${result})(x >= 2147483648.0f) & 0x7fffffff)) & (${result})(x == x);`;
-    if (n !== 4 && n !== 8) return `${signature} { ${portable} }`;
-    const instruction = `__builtin_ia32_cvttps2dq${n === 8 ? "256" : ""}(x)`;
+    if (n !== 4 && n !== 8 && n !== 16) return `${signature} { ${portable} }`;
+    const instruction =
+      n === 16
+        ? `__builtin_ia32_cvttps2dq512_mask(x, (${result}){0}, (unsigned short)-1, 4)`
+        : `__builtin_ia32_cvttps2dq${n === 8 ? "256" : ""}(x)`;
     const fast = `return ((${result})${instruction} ^ (${result})(x >= 2147483648.0f)) & (${result})(x == x);`;
-    return `#ifdef ${n === 8 ? "__AVX__" : "__SSE2__"}\n${signature} { ${fast} }\n#else\n${signature} { ${portable} }\n#endif`;
+    const feature = n === 16 ? "__AVX512F__" : n === 8 ? "__AVX__" : "__SSE2__";
+    return `#ifdef ${feature}\n${signature} { ${fast} }\n#else\n${signature} { ${portable} }\n#endif`;
   });
   return `${name}(${x})`;
 };
@@ -335,7 +332,7 @@ const ofMask =
 
 /** A bool operand arrives as a mask of 8 bytes for f64, of 4 otherwise. */
 export const VECTOR_CONVERT: { readonly [C in Conversion]: VectorConvert } = {
-  "f32-f64": byLane("f32", "f64"),
+  "f32-f64": (p, n, x) => `${widenHelper(p, "f32", "f64", n)}(${x})`,
   "f64-f32": convertVector("f64", "f32"),
   "i32-f32": convertVector("i32", "f32"),
   "i32-f64": signedToDouble,

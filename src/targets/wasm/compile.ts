@@ -7,7 +7,7 @@ import { FAULT_WORD, type Lowered } from "../target.ts";
 import { addI32, type FunctionRef, i32, type Node, op } from "./code.ts";
 import { FunctionBuilder } from "./function.ts";
 import { HELPERS, helperCode } from "./helpers.ts";
-import { frameBytes, launchCode, thunkCode } from "./launch.ts";
+import { frameBytes, launchCode, MIN_OPERATIONS, thunkCode } from "./launch.ts";
 import { alignUp, GLOBALS, SCRATCH_GLOBAL, SCRATCH_HEADER, type ScratchLayout, type ThreadPlan } from "./layout.ts";
 import type { ValueType } from "./opcodes.ts";
 import { type FunctionPlan, type ProgramPlan, planProgram } from "./plan.ts";
@@ -23,6 +23,8 @@ export interface CodeOptions {
   readonly fusedMadd: boolean;
   /** Threads for launches, the caller's included; 1 keeps all on the caller's. */
   readonly threads: number;
+  /** Scalar operations from which on a launch uses several threads. */
+  readonly minOperations?: number;
 }
 
 export interface ProgramCode {
@@ -168,7 +170,9 @@ export function compileProgram(lowered: Lowered, options: CodeOptions): ProgramC
   const threaded = bodies.size > 0;
   const count = threaded ? options.threads : 1;
   const scratch = planScratch(plan, entry, count, bodies.values());
-  const threads: ThreadPlan | undefined = threaded ? { threads: count, scratch } : undefined;
+  const threads: ThreadPlan | undefined = threaded
+    ? { threads: count, scratch, minOperations: options.minOperations ?? MIN_OPERATIONS }
+    : undefined;
   const { functions } = new ProgramEmitter(lowered, plan, options, threads, scratch);
   return {
     module: { sharedMemory: options.sharedMemory, globals: GLOBALS, functions },

@@ -1,9 +1,12 @@
 /**
  * @file What this engine's WebAssembly can do, and the V8 flags that make it do more.
  *
- * Flags belong to the process and are set once, when the first target is made; what they bring is then probed: a value
- * that tells a fused multiply-add from an unfused one, and a kernel that must give the same bits with 256-bit vectors
- * as without, in less time. Where flags cannot be set (browsers) the probes find what is there.
+ * What flags bring is probed: a value that tells a fused multiply-add from an unfused one, and a kernel that must give
+ * the same bits with 256-bit vectors as without, in less time. Where flags cannot be set (browsers) the probes find
+ * what is there.
+ *
+ * V8's pass that makes 256-bit vectors is an experiment of its authors; it has ended whole processes on code that
+ * passes v128 values to functions. Its flag is therefore set only while one of our own modules is compiled.
  */
 import { engine } from "../../platform/engine.ts";
 import { branch, type FunctionRef, i32, loop, type Node, op, set, target, v128Words } from "./code.ts";
@@ -37,6 +40,20 @@ const flagsKnown = (): boolean => engine.v8[0] >= 11 && engine.v8[0] <= KNOWN_MA
  */
 const TIERING = "--wasm-tiering-budget=1000";
 const WIDE = "experimental-wasm-revectorize";
+/** Everything is compiled by the optimising compiler, at once; and back to the engine's own ways. */
+const EAGER = ["--no-liftoff", "--no-wasm-lazy-compilation"] as const;
+const LAZY = ["--liftoff", "--wasm-lazy-compilation"] as const;
+
+/** Compiles a module; for `wide` code the engine may join pairs of vectors. */
+export function compileModule(bytes: Uint8Array<ArrayBuffer>, wide: boolean): WebAssembly.Module {
+  if (!wide) return new WebAssembly.Module(bytes);
+  engine.setFlags(...EAGER, `--${WIDE}`);
+  try {
+    return new WebAssembly.Module(bytes);
+  } finally {
+    engine.setFlags(...LAZY, `--no-${WIDE}`);
+  }
+}
 
 const word = (x: number): number => new Int32Array(Float32Array.of(x).buffer)[0] as number;
 
@@ -50,8 +67,7 @@ function probeModule(value: Node): Uint8Array<ArrayBuffer> {
 const newMemory = (): WebAssembly.Memory => new WebAssembly.Memory({ initial: 1 });
 
 type Exports = { readonly [name: string]: (...args: number[]) => number };
-function instantiate(bytes: Uint8Array<ArrayBuffer>, memory: WebAssembly.Memory): Exports {
-  const module = new WebAssembly.Module(bytes);
+function instantiate(module: WebAssembly.Module, memory: WebAssembly.Memory): Exports {
   return new WebAssembly.Instance(module, { env: { memory } }).exports as Exports;
 }
 
@@ -60,7 +76,7 @@ function probeMadd(): "missing" | "fused" | "unfused" {
   const x = v128Words(word(1 + 2 ** -12));
   const bytes = probeModule(op("f32x4.relaxed_madd", [x, x, v128Words(word(-(1 + 2 ** -11)))]));
   if (!WebAssembly.validate(bytes)) return "missing";
-  return instantiate(bytes, newMemory()).probe?.() === 2 ** -24 ? "fused" : "unfused";
+  return instantiate(new WebAssembly.Module(bytes), newMemory()).probe?.() === 2 ** -24 ? "fused" : "unfused";
 }
 
 function hasSharedMemory(): boolean {
@@ -103,40 +119,33 @@ function wideProbe(name: string): Uint8Array<ArrayBuffer> {
 }
 
 /** Result bits after some runs, and the time of the quickest one. */
-function runWideProbe(name: string): { bits: string; time: number } {
+function runWideProbe(name: string, module: WebAssembly.Module): { bits: string; time: number } {
   const memory = newMemory();
   const floats = new Float32Array(memory.buffer, 0, PROBE_BYTES / 4);
   floats.forEach((_, k) => {
     floats[k] = k % 7 === 0 ? -k : k % 11 === 0 ? Number.NaN : k * 0.37;
   });
-  const run = instantiate(wideProbe(name), memory)[name] as () => void;
+  const run = instantiate(module, memory)[name] as () => void;
   let time = Number.POSITIVE_INFINITY;
   for (let k = 0; k < PROBE_RUNS; k++) {
     const begin = performance.now();
-    run();
-    run();
-    run();
-    run();
+    for (let again = 0; again < 4; again++) run();
     time = Math.min(time, performance.now() - begin);
   }
   return { bits: new Int32Array(floats.buffer, 0, PROBE_BYTES / 4).join(), time };
 }
 
-/** Switches 256-bit vectors on when they give the same bits in clearly less time. */
+/** Whether 256-bit vectors are to be had, give the same bits, and take clearly less time. */
 function probeWide(): boolean {
   if (!flagsKnown() || !atLeast(WIDE_SINCE) || engine.architecture !== "x64") return false;
   if (engine.variable("LOCKSTEP_WIDE") === "0") return false;
-  // Both forms from the optimising compiler, at once.
-  engine.setFlags("--no-liftoff", "--no-wasm-lazy-compilation", `--no-${WIDE}`);
+  const wide = runWideProbe("wide", compileModule(wideProbe("wide"), true));
+  engine.setFlags(...EAGER);
   try {
-    const plain = runWideProbe("plain");
-    engine.setFlags(`--${WIDE}`);
-    const wide = runWideProbe("wide");
-    if (plain.bits === wide.bits && plain.time > WIDE_GAIN * wide.time) return true;
-    engine.setFlags(`--no-${WIDE}`);
-    return false;
+    const plain = runWideProbe("plain", new WebAssembly.Module(wideProbe("plain")));
+    return plain.bits === wide.bits && plain.time > WIDE_GAIN * wide.time;
   } finally {
-    engine.setFlags("--liftoff", "--wasm-lazy-compilation");
+    engine.setFlags(...LAZY);
   }
 }
 

@@ -1,6 +1,7 @@
 /**
- * @file Functions that stand in for instructions WebAssembly does not have: the remainder of doubles, and fused
- * multiply-add where relaxed SIMD is missing or rounds twice. Both are exact.
+ * @file Code that stands in for instructions WebAssembly does not have: the remainder of doubles, and fused multiply-add
+ * where relaxed SIMD is missing or rounds twice. Both are exact. Functions take and return scalars only: V8's pass for
+ * wider vectors fails on calls with v128 operands.
  */
 import {
   block,
@@ -21,13 +22,13 @@ import {
   when,
 } from "./code.ts";
 import { FunctionBuilder } from "./function.ts";
-import { upperHalf } from "./lanes.ts";
+import { shuffle, upperHalf } from "./lanes.ts";
 import type { HelperName } from "./scalar.ts";
 import type { FunctionCode } from "./writer.ts";
 
 export const HELPERS: { readonly [H in HelperName]: FunctionRef } = {
   fmod: { name: "fmod", params: ["f64", "f64"], result: "f64" },
-  fma: { name: "fma", params: ["v128", "v128", "v128"], result: "v128" },
+  fma: { name: "fma", params: ["f32", "f32", "f32"], result: "f32" },
 };
 
 const MANTISSA = (1n << 52n) - 1n;
@@ -125,31 +126,45 @@ function packedBits(build: FunctionBuilder, rest: Node, exponent: Node): Node {
 }
 
 /**
- * Four lanes of a * b + c with one rounding: the product is exact in f64, the sum there is rounded to odd, and the
- * rounding to f32 is then the only one that counts. Two lanes at a time.
+ * a * b + c with one rounding: the product is exact in f64, the sum there is rounded to odd, and the rounding to f32 is
+ * then the only one that counts.
  */
 function fma(): FunctionCode {
   const build = new FunctionBuilder();
-  const inputs = ["a", "b", "c"].map((name) => build.param("v128", name));
+  const [a, b, c] = ["a", "b", "c"].map((name) => op("f64.promote_f32", [build.param("f32", name)])) as Three;
+  const wide = build.share(c, "c");
+  const product = build.share(op("f64.mul", [a, b]), "product");
+  const total = build.share(op("f64.add", [product, wide]), "sum");
+  const back = build.share(op("f64.sub", [total, product]), "back");
+  const rest = op("f64.sub", [product, op("f64.sub", [total, back])]);
+  const error = build.share(op("f64.add", [rest, op("f64.sub", [wide, back])]), "error");
+  const bits = build.share(op("i64.reinterpret_f64", [total]), "bits");
+  // A NaN is neither above nor below: infinite and undefined sums stay as they are.
+  const above = build.share(op("f64.gt", [error, f64(0)]), "above");
+  const inexact = op("i32.or", [above, op("f64.lt", [error, f64(0)])]);
+  const even = op("i64.eqz", [op("i64.and", [bits, i64(1n)])]);
+  const outwards = op("i32.eq", [above, op("f64.gt", [total, f64(0)])]);
+  const step = choose(op("i32.and", [inexact, even]), choose(outwards, i64(1n), i64(-1n)), i64(0n));
+  const odd = op("f64.reinterpret_i64", [op("i64.add", [bits, step])]);
+  build.emit(op("f32.demote_f64", [odd]));
+  return build.finish(HELPERS.fma);
+}
+type Three = [Node, Node, Node];
+
+/** The same on the four lanes of registers, two at a time. */
+export function emulatedFma(build: FunctionBuilder, inputs: readonly Node[]): Node {
+  const shared = inputs.map((x) => build.share(x));
   const half = (upper: boolean): Node => {
-    const [a, b, c] = inputs.map((x) => build.share(op("f64x2.promote_low_f32x4", [upper ? upperHalf(x) : x]))) as [
-      Node,
-      Node,
-      Node,
-    ];
+    const [a, b, c] = shared.map((x) => op("f64x2.promote_low_f32x4", [upper ? upperHalf(x) : x])) as Three;
+    const wide = build.share(c, "c");
     const product = build.share(op("f64x2.mul", [a, b]), "product");
-    const total = build.share(op("f64x2.add", [product, c]), "sum");
+    const total = build.share(op("f64x2.add", [product, wide]), "sum");
     const back = build.share(op("f64x2.sub", [total, product]), "back");
-    const error = build.share(
-      op("f64x2.add", [op("f64x2.sub", [product, op("f64x2.sub", [total, back])]), op("f64x2.sub", [c, back])]),
-      "error",
-    );
+    const rest = op("f64x2.sub", [product, op("f64x2.sub", [total, back])]);
+    const error = build.share(op("f64x2.add", [rest, op("f64x2.sub", [wide, back])]), "error");
     return op("f32x4.demote_f64x2_zero", [roundedToOdd(build, total, error)]);
   };
-  const low = build.share(half(false), "low");
-  const high = half(true);
-  build.emit(op("i8x16.shuffle", [low, high], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23));
-  return build.finish(HELPERS.fma);
+  return shuffle(half(false), half(true), 0, 2);
 }
 
 /** Where the error is not zero and the last bit is even: one step to the odd neighbour on the error's side. */
@@ -157,7 +172,6 @@ function roundedToOdd(build: FunctionBuilder, total: Node, error: Node): Node {
   const zero = v128Doubles(0);
   const one = v128(new BigInt64Array([1n, 1n]).buffer);
   const above = build.share(op("f64x2.gt", [error, zero]), "above");
-  // A NaN is neither above nor below: infinite and undefined sums stay as they are.
   const inexact = op("v128.or", [above, op("f64x2.lt", [error, zero])]);
   const even = op("i64x2.eq", [op("v128.and", [total, one]), zero]);
   const inwards = op("v128.xor", [above, op("f64x2.gt", [total, zero])]);

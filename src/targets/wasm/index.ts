@@ -4,7 +4,7 @@
 import type { Buffer } from "../../ir/nodes.ts";
 import type { CompileOptions, Entry, Executable, Lowered, Machine, Target } from "../target.ts";
 import { compileProgram, ENTRY, type ProgramCode } from "./compile.ts";
-import { type WasmFeatures, wasmFeatures } from "./features.ts";
+import { compileModule, type WasmFeatures, wasmFeatures } from "./features.ts";
 import { alignUp, GLOBALS, SCRATCH_HEADER } from "./layout.ts";
 import { poolOf } from "./pool.ts";
 import { printModule } from "./print.ts";
@@ -20,6 +20,8 @@ export interface WasmTargetOptions {
   readonly features?: WasmFeatures;
   /** Bytes of a vector for the passes: 0 keeps all code scalar. */
   readonly vectorBytes?: number;
+  /** Estimated operations from which on a launch uses several threads; for tests. */
+  readonly minOperations?: number;
 }
 
 /** v128 registers that a loop may fill on a machine with 16, one being the engine's. */
@@ -41,12 +43,12 @@ class WasmExecutable implements Executable {
   readonly #threads: number;
   readonly #program: number;
 
-  constructor(code: ProgramCode, memory: WebAssembly.Memory, threads: number) {
+  constructor(code: ProgramCode, memory: WebAssembly.Memory, threads: number, wide: boolean) {
     this.#code = code;
     this.#memory = memory;
     this.#threads = threads;
     this.#bytes = encodeModule(code.module);
-    this.#module = new WebAssembly.Module(this.#bytes);
+    this.#module = compileModule(this.#bytes, wide);
     this.#program = ++programs;
     const end = code.scratch.moduleBytes + (code.threaded ? this.#bytes.length : 0);
     this.scratchBytes = alignUp(end, 64);
@@ -92,8 +94,10 @@ class WasmTarget implements Target {
   readonly machine: Machine;
   readonly #memory: WebAssembly.Memory;
   readonly #features: WasmFeatures;
+  readonly #minOperations: number | undefined;
 
   constructor(options: WasmTargetOptions, features: WasmFeatures) {
+    this.#minOperations = options.minOperations;
     this.#memory = options.memory;
     this.#features = features;
     this.machine = {
@@ -111,7 +115,9 @@ class WasmTarget implements Target {
       relaxed: this.#features.relaxedSimd,
       fusedMadd: this.#features.fusedMadd,
       threads,
+      ...(this.#minOperations === undefined ? {} : { minOperations: this.#minOperations }),
     });
-    return new WasmExecutable(code, this.#memory, threads);
+    const wide = this.#features.wide && this.machine.vectorBytes > 16;
+    return new WasmExecutable(code, this.#memory, threads, wide);
   }
 }

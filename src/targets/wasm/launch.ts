@@ -31,16 +31,21 @@ export interface LaunchArguments {
   /** What the body takes before the piece's begin and end; cheap to repeat. */
   readonly args: readonly Node[];
   readonly count: Node;
-  /** Estimated operations of one iteration. */
+  /** Estimated scalar operations of one iteration, and how many lanes do them side by side. */
   readonly cost: number;
+  readonly lanes: number;
   /** The launcher's free stack. */
   readonly stack: Node;
   /** The launch on this thread alone. */
   readonly alone: Node;
 }
 
-/** Estimated operations below which a launch stays on one thread; about 20 us. */
-const MIN_OPERATIONS = 60_000;
+/**
+ * Operations below which a launch stays on one thread: about 20 us, several times what it costs to open a job for
+ * helpers that are awake. Vector code does `lanes` of them in half the time of a scalar one.
+ */
+export const MIN_OPERATIONS = 60_000;
+const VECTOR_GAIN = 2;
 /** Pieces per thread: enough to even out threads that start late, few enough to be cheap. */
 const PIECES_PER_THREAD = 4;
 /** Every value in a frame has a slot of this many bytes; the first two hold the count and the piece's size. */
@@ -75,11 +80,12 @@ const CLOSE: FunctionRef = { name: "closeJob", params: [], result: undefined };
 export function launchPieces(
   build: FunctionBuilder,
   launch: LaunchArguments,
-  { threads, scratch: layout }: ThreadPlan,
+  { threads, scratch: layout, minOperations }: ThreadPlan,
   thunk: { readonly ref: FunctionRef; readonly index: number },
 ): void {
   const { args, count } = launch;
-  const minimum = Math.max(2, Math.ceil(MIN_OPERATIONS / Math.max(1, launch.cost)));
+  const speed = launch.lanes > 1 ? launch.lanes * VECTOR_GAIN : 1;
+  const minimum = Math.max(2, Math.ceil((minOperations * speed) / Math.max(1, launch.cost)));
   const together = build.collect(() => {
     const frame = build.share(addI32(scratch, i32(layout.frame)), "frame");
     const piece = pieceSize(build, count, threads, Math.ceil(minimum / 4));

@@ -31,6 +31,8 @@ export const CONTROL = {
   ready: 256,
   /** Helpers that have failed; the launch then fails too. */
   failed: 260,
+  /** How often a helper has taken part in a job. */
+  joined: 264,
   /** The job: which program, where its bytes are, which of its functions, on what. */
   program: 320,
   bytes: 324,
@@ -71,4 +73,6 @@ export interface ThreadPlan {
   /** The caller's included. */
   readonly threads: number;
   readonly scratch: ScratchLayout;
+  /** Scalar operations from which on a launch uses them. */
+  readonly minOperations: number;
 }

@@ -37,6 +37,7 @@ const HELPER = `({ memory, control, index }) => {
     const known = programs.get(program);
     if (!known) return { program, bytes: copyOf(words[${at(CONTROL.bytes)}], words[${at(CONTROL.byteLength)}]) };
     const stack = words[${at(CONTROL.stacks)}] + (index + 1) * words[${at(CONTROL.stackBytes)}];
+    Atomics.add(words, ${at(CONTROL.joined)}, 1);
     known["thunk" + words[${at(CONTROL.thunk)}]](words[${at(CONTROL.frame)}], stack);
     return undefined;
   };
@@ -84,9 +85,16 @@ export class HelperPool {
     this.control = number < MAX_BLOCKS ? PROCESS.firstBlock + number * CONTROL_BYTES : 0;
   }
 
-  /** Helpers that have started and take part in launches. */
+  /** Helpers that have started. */
   get ready(): number {
-    return this.control ? Atomics.load(new Int32Array(this.#memory.buffer), at(this.control + CONTROL.ready)) : 0;
+    return this.#read(CONTROL.ready);
+  }
+  /** How often a helper has taken part in a launch. */
+  get joined(): number {
+    return this.#read(CONTROL.joined);
+  }
+  #read(offset: number): number {
+    return this.control ? Atomics.load(new Int32Array(this.#memory.buffer), at(this.control + offset)) : 0;
   }
 
   /** Sees to it that `count` helpers run, now or soon; launches use those that are there. */

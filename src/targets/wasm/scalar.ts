@@ -199,7 +199,7 @@ export function scalarSelect(dtype: DType, condition: Node, a: Node, b: Node): N
 
 /** A single fused multiply-add: one lane of the vector instruction, or the emulation. */
 export function scalarFma(a: Node, b: Node, c: Node, { fusedMadd, helper }: OpContext): Node {
+  if (!fusedMadd) return call(helper("fma"), [a, b, c]);
   const lanes = [a, b, c].map((x) => op("f32x4.splat", [x]));
-  const sum = fusedMadd ? op("f32x4.relaxed_madd", lanes) : call(helper("fma"), lanes);
-  return op("f32x4.extract_lane", [sum], 0);
+  return op("f32x4.extract_lane", [op("f32x4.relaxed_madd", lanes)], 0);
 }

@@ -3,7 +3,7 @@
  */
 import { IrError } from "../../ir/build.ts";
 import type { Buffer, Call, Expr, Fault, For, Func, If, Label, Launch, Local, Stmt } from "../../ir/nodes.ts";
-import { eachStmt, stmtBodies } from "../../ir/walk.ts";
+import { eachExprIn, eachStmt, stmtBodies } from "../../ir/walk.ts";
 import { FAULT_WORD } from "../target.ts";
 import type { Place } from "./address.ts";
 import {
@@ -286,7 +286,8 @@ export class Statements implements BufferAccess {
       return;
     }
     const stack = this.#bases.stack && addI32(this.#bases.stack, i32(this.#plan.localBytes));
-    const launch: LaunchArguments = { args, count, cost: s.cost, stack: stack ?? i32(0), alone };
+    const lanes = widestVector(s.func);
+    const launch: LaunchArguments = { args, count, cost: s.cost, lanes, stack: stack ?? i32(0), alone };
     launchPieces(this.#build, launch, threads, this.#links.thunk(s.func));
   }
 }
@@ -296,6 +297,14 @@ const compare = (step: number, index: Node, end: Node): Node => op(step > 0 ? "i
 function runsOnce(begin: Node, end: Node, step: number): boolean {
   const [first, last] = [constantOf(begin), constantOf(end)];
   return first !== undefined && last !== undefined && (step > 0 ? first < last : first > last);
+}
+
+function widestVector(func: Func): number {
+  let lanes = 1;
+  eachExprIn(func.body, (e) => {
+    lanes = Math.max(lanes, e.lanes);
+  });
+  return lanes;
 }
 
 /** The labels that some `exit` goes to. */

@@ -6,7 +6,8 @@
  * and maximum with JavaScript's rules) a faster one is used when a constant operand allows it.
  */
 import type { BinaryOp, DType, UnaryOp } from "../../ir/types.ts";
-import { call, i32, type Node, op, v128Doubles } from "./code.ts";
+import { i32, type Node, op, v128Doubles } from "./code.ts";
+import { emulatedFma } from "./helpers.ts";
 import {
   constantVector,
   highWords,
@@ -261,10 +262,10 @@ export function vectorSelect(condition: Vector, a: Vector, b: Vector, { build, r
   return vector(a.dtype, a.lanes, parts, width);
 }
 
-export function vectorFma(a: Vector, b: Vector, c: Vector, { fusedMadd, helper }: OpContext): Vector {
+export function vectorFma(a: Vector, b: Vector, c: Vector, { build, fusedMadd }: OpContext): Vector {
   const parts = a.parts.map((part, k) => {
     const args = [part, b.parts[k] as Node, c.parts[k] as Node];
-    return fusedMadd ? op("f32x4.relaxed_madd", args) : call(helper("fma"), args);
+    return fusedMadd ? op("f32x4.relaxed_madd", args) : emulatedFma(build, args);
   });
   return vector("f32", a.lanes, parts);
 }

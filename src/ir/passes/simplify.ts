@@ -1,0 +1,104 @@
+/**
+ * @file The simplify pass: rewrites by the tables, computes equal values once, and drops what nobody reads.
+ *
+ * Macros (sine and cosine of one angle, a clamp against constants) leave repeated and unused work behind; removing it
+ * here serves every target and keeps generated code short.
+ */
+import { get } from "../build.ts";
+import type { Expr, Func, Local, Module, Stmt } from "../nodes.ts";
+import { simplifyNode } from "../rewrites.ts";
+import { eachExpr, eachStmt, mapExpr, mapStmts, readLocals, structuralKey, withBodies, withExprs } from "../walk.ts";
+import { rewriteFunctions } from "./rewrite.ts";
+
+/** Locals that are assigned in one place only, parameters and loop indices included. */
+function singlyAssigned(f: Func): Set<Local> {
+  const count = new Map<Local, number>();
+  const note = (l: Local, n = 1): void => void count.set(l, (count.get(l) ?? 0) + n);
+  for (const p of f.params) note(p);
+  eachStmt(f.body, (s) => {
+    if (s.kind === "assign") note(s.local);
+    if (s.kind === "for") {
+      note(s.index);
+      for (const r of s.reductions) note(r.local, 2);
+    }
+  });
+  return new Set([...count].filter(([, n]) => n === 1).map(([l]) => l));
+}
+
+/** Replaces reads of names for the same value, and values computed before on every way here. */
+class CommonValues {
+  readonly #once: ReadonlySet<Local>;
+  readonly #instead = new Map<Local, Expr>();
+  constructor(once: ReadonlySet<Local>) {
+    this.#once = once;
+  }
+
+  /** `known` maps values to the local that holds them already. */
+  body(body: readonly Stmt[], known: ReadonlyMap<string, Local>): Stmt[] {
+    const here = new Map(known);
+    return body.flatMap((s) => {
+      const renamed = withExprs(s, (e) => mapExpr(e, (x) => simplifyNode(this.#renamed(x))));
+      if (renamed.kind === "assign" && this.#once.has(renamed.local)) {
+        const { local, value } = renamed;
+        const alias = this.#alias(value, here);
+        if (alias) {
+          this.#instead.set(local, alias);
+          return [];
+        }
+        if (this.#isStable(value)) here.set(structuralKey(value), local);
+      }
+      return [withBodies(renamed, (inner) => this.body(inner, here))];
+    });
+  }
+
+  #renamed(e: Expr): Expr {
+    return e.kind === "get" ? (this.#instead.get(e.local) ?? e) : e;
+  }
+
+  #alias(value: Expr, here: ReadonlyMap<string, Local>): Expr | undefined {
+    if (value.kind === "const") return value;
+    if (value.kind === "get" && this.#once.has(value.local)) return value;
+    const same = this.#isStable(value) ? here.get(structuralKey(value)) : undefined;
+    return same && get(same);
+  }
+
+  /** Whether an expression gives the same value wherever its locals are in sight. */
+  #isStable(e: Expr): boolean {
+    let stable = true;
+    eachExpr(e, (x) => {
+      if (x.kind === "load" || (x.kind === "get" && !this.#once.has(x.local))) stable = false;
+    });
+    return stable;
+  }
+}
+
+/** Drops assignments that nobody reads, until none is left. */
+function withoutDead(body: readonly Stmt[], kept: ReadonlySet<Local>): Stmt[] {
+  let current: readonly Stmt[] = body;
+  for (;;) {
+    const read = readLocals(current);
+    let dropped = false;
+    const next = mapStmts(current, (s) => {
+      const dead = s.kind === "assign" && !read.has(s.local) && !kept.has(s.local);
+      dropped ||= dead;
+      return dead ? [] : s;
+    });
+    if (!dropped) return next;
+    current = next;
+  }
+}
+
+function reducedLocals(f: Func): Set<Local> {
+  const found = new Set<Local>();
+  eachStmt(f.body, (s) => {
+    if (s.kind === "for") for (const r of s.reductions) found.add(r.local);
+  });
+  return found;
+}
+
+export function simplify(module: Module): Module {
+  return rewriteFunctions(module, (f) => {
+    const common = new CommonValues(singlyAssigned(f)).body(f.body, new Map());
+    return { ...f, body: withoutDead(common, reducedLocals(f)) };
+  });
+}
