@@ -3,7 +3,7 @@
  */
 import { type CallSite, printPosition } from "../platform/callsite.ts";
 import { LockstepError } from "../platform/errors.ts";
-import { lineAndColumn, lineOfText, type OriginalLine, originalLine } from "../platform/sources.ts";
+import { lineAndColumn, lineOfText, originalLine } from "../platform/sources.ts";
 
 /** The text of one function handed to the compiler: a kernel's or a helper's. */
 export interface SourceText {
@@ -49,15 +49,12 @@ function pieceOfSource(span: Span): string {
   return frame(shown, `${line}`, column, textOf(span).split("\n")[0]?.length ?? 1);
 }
 
-function original(span: Span): OriginalLine | undefined {
-  const position = span.source.site.position();
-  return position && originalLine(position, span.source.text, span.start);
-}
-
-/** "line:column  text of the line", for faults at run time: the original's where it is known. */
-export function placeOfSpan(span: Span): string {
-  const found = lineAndColumn(span.source.text, span.start);
-  return `${found.line}:${found.column}  ${lineOfText(span.source.text, found.line).trim().slice(0, 160)}`;
+/** "line:column  text of the line" inside the function, for faults at run time; of minified lines only a piece. */
+export function placeOfSpan({ source: { text }, start }: Span): string {
+  const { line, column } = lineAndColumn(text, start);
+  const end = text.indexOf("\n", start);
+  const shown = text.slice(start - column + 1, end < 0 ? undefined : end).trim();
+  return `${line}:${column}  ${shown.length > 160 ? text.slice(start, start + 60) : shown}`;
 }
 
 function explain(kernel: string, complaint: Complaint, span: Span | undefined, made: CallSite): string {
@@ -65,7 +62,7 @@ function explain(kernel: string, complaint: Complaint, span: Span | undefined, m
   const position = made.position();
   if (span) {
     lines.push("", pieceOfSource(span), "");
-    const found = original(span);
+    const found = originalLine(span.source.site, span.source.text, span.start);
     if (found) lines.push(`  in the file: ${printPosition(found)}`, `    ${found.text.trim()}`);
     if (span.source.name !== kernel) lines.push(`  in the helper ${span.source.name}`);
   }

@@ -95,19 +95,26 @@ const lookUp = (args: unknown, name: string): unknown =>
   name.split(".").reduce<unknown>((o, key) => (o as { [key: string]: unknown } | undefined)?.[key], args);
 
 /** Records calls and loops as the entry function of a module. */
-class Recorder implements ProgramTools {
+class Recorder {
   readonly #name: string;
   readonly b = new Builder();
   readonly sites: Site[] = [];
   readonly #kernels = new Map<Kernel, Func>();
+  /** What the builder function is given; it takes them apart. */
+  readonly tools: ProgramTools = {
+    call: (kernel, args) => this.#call(kernel as unknown as Kernel, args),
+    repeat: (count, body) => this.#repeat(count, body),
+    temp: (type, length) => this.#own(type, length, "temp"),
+    state: (type, length) => this.#own(type, length, "state"),
+  };
   #arrays = 0;
 
   constructor(name: string) {
     this.#name = name;
   }
 
-  call<D extends Declaration>(kernel: Kernel<D>, args: KernelHandles<D>): void {
-    const callee = this.#function(kernel as unknown as Kernel);
+  #call(kernel: Kernel, args: unknown): void {
+    const callee = this.#function(kernel);
     const fail = (what: string): never => {
       throw new ProgramError(`${this.#name}: ${kernel.kernelName} ${what}`);
     };
@@ -145,19 +152,13 @@ class Recorder implements ProgramTools {
     return found;
   }
 
-  repeat(count: number | ScalarHandle<"i32">, body: (i: ScalarHandle<"i32">) => void): void {
+  #repeat(count: number | ScalarHandle<"i32">, body: (i: ScalarHandle<"i32">) => void): void {
     if (typeof count === "number" && !(Number.isInteger(count) && count >= 0))
       throw new ProgramError(`${this.#name}: repeat needs a whole number from 0 on, not ${count}`);
     const end = typeof count === "number" ? i32(count) : count.value;
     this.b.for("round", { begin: i32(0), end }, (index) => body({ handle: "scalar", dtype: "i32", value: index }));
   }
 
-  temp<D extends ScalarName>(type: Scalar<D>, length: number): ArrayHandle<D> {
-    return this.#own(type, length, "temp");
-  }
-  state<D extends ScalarName>(type: Scalar<D>, length: number): ArrayHandle<D> {
-    return this.#own(type, length, "state");
-  }
   #own<D extends ScalarName>(type: Scalar<D>, length: number, space: "temp" | "state"): ArrayHandle<D> {
     if (!(Number.isInteger(length) && length > 0))
       throw new ProgramError(`${this.#name}: a ${space} needs a whole number of elements from 1 on, not ${length}`);
@@ -188,7 +189,7 @@ export function program<const D extends Declaration>(
   const recorder = new Recorder(name);
   const parameters = leaves.map((leaf) => parameterOf(leaf));
   const handles = nest(parameters.map(({ leaf, handle }) => ({ path: leaf.path, value: handle })));
-  build(handles as Handles<D>, recorder);
+  build(handles as Handles<D>, recorder.tools);
   const buffers = parameters.flatMap(({ handle }) => (handle.handle === "array" ? [handle.buffer] : []));
   const params = parameters.flatMap(({ param }) => (param ? [param] : []));
   const module: Module = { name, entry: func(name, buffers, params, recorder.b.statements), sites: recorder.sites };

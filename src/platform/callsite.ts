@@ -13,7 +13,10 @@ export interface Position {
 
 /** A captured call, not yet looked at. */
 export interface CallSite {
+  /** As the engine prints it: in the original file where source maps are in use. */
   position(): Position | undefined;
+  /** In the file that really runs. */
+  generated(): Position | undefined;
 }
 
 type AnyFunction = (...args: never[]) => unknown;
@@ -28,18 +31,52 @@ function parseFrame(line: string): Position | undefined {
   return { file: file.replace(/^.* \(/, ""), line: Number(row), column: Number(column) };
 }
 
+interface Holder {
+  stack?: string | Position | undefined;
+}
+/** What V8 hands to `Error.prepareStackTrace`. */
+interface Frame {
+  getFileName(): string | null | undefined;
+  getLineNumber(): number | null;
+  getColumnNumber(): number | null;
+}
+
+/** The first frame of a stack that was not looked at yet, without source maps. */
+function firstFrame(holder: Holder): Position | undefined {
+  const before = Error.prepareStackTrace;
+  Error.prepareStackTrace = (_, frames: readonly Frame[]) => {
+    const [frame] = frames;
+    const file = frame?.getFileName();
+    return file ? { file, line: frame?.getLineNumber() ?? 0, column: frame?.getColumnNumber() ?? 0 } : undefined;
+  };
+  try {
+    return typeof holder.stack === "object" ? holder.stack : undefined;
+  } finally {
+    Error.prepareStackTrace = before;
+  }
+}
+
 /** The place where `callee` was called; frames of `callee` and of what it called are left out. */
 export function captureCallSite(callee: AnyFunction): CallSite {
-  const holder: { stack?: string } = {};
+  const [printed, raw]: [Holder, Holder] = [{}, {}];
   const hidesFrames = typeof Error.captureStackTrace === "function";
-  if (hidesFrames) Error.captureStackTrace(holder, callee);
-  else holder.stack = new Error().stack ?? "";
+  if (hidesFrames) {
+    Error.captureStackTrace(printed, callee);
+    Error.captureStackTrace(raw, callee);
+  } else printed.stack = new Error().stack ?? "";
+  let generated: Position | undefined;
   return {
     position() {
-      const frames = (holder.stack ?? "").split("\n").filter((line) => /:\d+:\d+\)?$/.test(line.trim()));
+      const frames = String(printed.stack ?? "")
+        .split("\n")
+        .filter((line) => /:\d+:\d+\)?$/.test(line.trim()));
       // Without captureStackTrace the first frames are this function and the callee.
       const frame = frames[hidesFrames ? 0 : 2];
       return frame === undefined ? undefined : parseFrame(frame);
+    },
+    generated() {
+      if (hidesFrames) generated ??= firstFrame(raw);
+      return generated;
     },
   };
 }

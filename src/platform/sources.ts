@@ -5,7 +5,7 @@
  * in place of erased types, or line by line where a transpiler printed it anew; a source map, where there is one,
  * leads on to the original. Without a file system (browsers) there is no answer.
  */
-import type { Position } from "./callsite.ts";
+import type { CallSite, Position } from "./callsite.ts";
 
 /** A line of an original file. */
 export interface OriginalLine extends Position {
@@ -46,8 +46,13 @@ function offsetOfLine(text: string, line: number): number {
 
 /** Line and column (from 1) of an offset. */
 export function lineAndColumn(text: string, offset: number): { line: number; column: number } {
-  const before = text.slice(0, offset);
-  return { line: before.split("\n").length, column: offset - before.lastIndexOf("\n") };
+  let line = 1;
+  let start = 0;
+  for (let end = text.indexOf("\n"); end >= 0 && end < offset; end = text.indexOf("\n", start)) {
+    line++;
+    start = end + 1;
+  }
+  return { line, column: offset - start + 1 };
 }
 export const lineOfText = (text: string, line: number): string => text.split("\n")[line - 1]?.replace(/\r$/, "") ?? "";
 
@@ -116,23 +121,36 @@ function throughMap(
   return { ...place, text: lineOfText(content, line) };
 }
 
-/**
- * The original line of character `offset` of a function's `text`, which was handed over in a call at `near`.
- * Undefined where it cannot be told for sure.
- */
-export function originalLine(near: Position, text: string, offset: number): OriginalLine | undefined {
-  const modules = fileModules();
-  const content = modules && read(near.file, modules);
-  if (!modules || content === undefined) return undefined;
-  const start = findText(content, text, offsetOfLine(content, near.line));
-  if (start < 0) {
-    const line = findLine(content, text, offset, near.line);
-    if (line === undefined) return undefined;
-    const found = lineOfText(content, line);
-    return { file: near.file, line, column: found.length - found.trimStart().length + 1, text: found };
-  }
+/** The place of a function's text in the file that runs, led on to the original where there is a map. */
+function foundInFile(near: Position, text: string, offset: number, modules: FileModules): OriginalLine | undefined {
+  const content = read(near.file, modules);
+  const start = content === undefined ? -1 : findText(content, text, offsetOfLine(content, near.line));
+  if (content === undefined || start < 0) return undefined;
   const at = lineAndColumn(content, start + offset);
   const map = sourceMapOf(near.file, content, modules);
   const mapped = map && throughMap(map, at, modules);
   return mapped ?? { file: near.file, ...at, text: lineOfText(content, at.line) };
+}
+/** The line of the original that reads the same as the running one. */
+function foundByLine(near: Position, text: string, offset: number, modules: FileModules): OriginalLine | undefined {
+  const content = read(near.file, modules);
+  const line = content === undefined ? undefined : findLine(content, text, offset, near.line);
+  if (content === undefined || line === undefined) return undefined;
+  const found = lineOfText(content, line);
+  return { file: near.file, line, column: found.length - found.trimStart().length + 1, text: found };
+}
+
+/**
+ * The original line of character `offset` of a function's `text`, which was handed over in a call at `site`.
+ * Undefined where it cannot be told.
+ */
+export function originalLine(site: CallSite, text: string, offset: number): OriginalLine | undefined {
+  const modules = fileModules();
+  if (!modules) return undefined;
+  const [generated, printed] = [site.generated(), site.position()];
+  return (
+    (generated && foundInFile(generated, text, offset, modules)) ??
+    (printed && foundInFile(printed, text, offset, modules)) ??
+    (printed && foundByLine(printed, text, offset, modules))
+  );
 }

@@ -6,31 +6,50 @@
  */
 import { mulHigh } from "../ir/scalar.ts";
 import { FACTOR1, FACTOR2, LEAST_BITS, ROUND_STEP, ROUNDS } from "./permutation.ts";
-import { GROUPS, PARITY, ROTATIONS, SPLIT_DOMAIN } from "./threefry.ts";
+import { GROUPS, PARITY, SPLIT_DOMAIN } from "./threefry.ts";
 import { LN2_HIGH, LN2_LOW, LOG, SINE, SQRT_HALF_BITS } from "./transforms.ts";
 
 const fround = Math.fround;
 const LN2_LOW_32 = fround(LN2_LOW);
-const schedule = new Uint32Array(3);
 const single = new Float32Array(1);
 const pattern = new Int32Array(single.buffer);
 
-/** Threefry-2x32-20: the two output words go to out[0] and out[1]. */
+/**
+ * Threefry-2x32-20: the two output words go to out[0] and out[1]. Signed words and written-out rounds are what engines
+ * keep in registers.
+ */
 export function threefry(k0: number, k1: number, c0: number, c1: number, out: Uint32Array): void {
-  schedule[0] = k0;
-  schedule[1] = k1;
-  schedule[2] = k0 ^ k1 ^ PARITY;
-  let x0 = (c0 + k0) | 0;
-  let x1 = (c1 + k1) | 0;
+  let key0 = k0 | 0;
+  let key1 = k1 | 0;
+  let key2 = key0 ^ key1 ^ PARITY;
+  let x0 = ((c0 | 0) + key0) | 0;
+  let x1 = ((c1 | 0) + key1) | 0;
   for (let group = 0; group < GROUPS; group++) {
-    const counts = ROTATIONS[group & 1] as readonly number[];
-    for (let round = 0; round < 4; round++) {
-      const count = counts[round] as number;
+    if ((group & 1) === 0) {
       x0 = (x0 + x1) | 0;
-      x1 = ((x1 << count) | (x1 >>> (32 - count))) ^ x0;
+      x1 = ((x1 << 13) | (x1 >>> 19)) ^ x0;
+      x0 = (x0 + x1) | 0;
+      x1 = ((x1 << 15) | (x1 >>> 17)) ^ x0;
+      x0 = (x0 + x1) | 0;
+      x1 = ((x1 << 26) | (x1 >>> 6)) ^ x0;
+      x0 = (x0 + x1) | 0;
+      x1 = ((x1 << 6) | (x1 >>> 26)) ^ x0;
+    } else {
+      x0 = (x0 + x1) | 0;
+      x1 = ((x1 << 17) | (x1 >>> 15)) ^ x0;
+      x0 = (x0 + x1) | 0;
+      x1 = ((x1 << 29) | (x1 >>> 3)) ^ x0;
+      x0 = (x0 + x1) | 0;
+      x1 = ((x1 << 16) | (x1 >>> 16)) ^ x0;
+      x0 = (x0 + x1) | 0;
+      x1 = ((x1 << 24) | (x1 >>> 8)) ^ x0;
     }
-    x0 = (x0 + (schedule[(group + 1) % 3] as number)) | 0;
-    x1 = (x1 + (schedule[(group + 2) % 3] as number) + group + 1) | 0;
+    x0 = (x0 + key1) | 0;
+    x1 = (x1 + key2 + group + 1) | 0;
+    const first = key0;
+    key0 = key1;
+    key1 = key2;
+    key2 = first;
   }
   out[0] = x0;
   out[1] = x1;

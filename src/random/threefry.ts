@@ -11,7 +11,7 @@ import { add, type Builder, binary, constant, convert, get, or } from "../ir/bui
 import type { Expr } from "../ir/nodes.ts";
 
 /** Left rotations of the rounds, four of each group in turn. */
-export const ROTATIONS: readonly (readonly number[])[] = [
+const ROTATIONS: readonly (readonly number[])[] = [
   [13, 15, 26, 6],
   [17, 29, 16, 24],
 ];

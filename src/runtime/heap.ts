@@ -52,6 +52,12 @@ function createMemory(): WebAssembly.Memory {
   return new WebAssembly.Memory({ initial: FIXED_PAGES, maximum: FIXED_PAGES });
 }
 
+/**
+ * Arrays of the heap carry their offset under this key: reading it is one load for an engine, where asking an array for
+ * its buffer is a call. Views that users make of them (subarray) lack it and are recognised by their buffer.
+ */
+export const HEAP_OFFSET: unique symbol = Symbol("lockstep.offset");
+
 export class Heap {
   readonly memory: WebAssembly.Memory;
   readonly shared: boolean;
@@ -143,7 +149,8 @@ export class Heap {
     if (!Number.isInteger(length) || length < 0)
       throw new HeapError(`an array needs a whole number of elements from 0 on, not ${length}`);
     const offset = this.allocate(length * STORAGE_BYTES[storage]);
-    return viewArray(storage, this.buffer, offset, length);
+    const array = viewArray(storage, this.buffer, offset, length);
+    return Object.defineProperty(array, HEAP_OFFSET, { value: length === 0 ? SPARE_ELEMENT : offset });
   }
 }
 

@@ -5,11 +5,11 @@
  * over descriptions. Nothing is written before every argument has been checked.
  */
 import { arrayName } from "../ir/arrays.ts";
-import type { DType } from "../ir/types.ts";
+import { type DType, STORAGE_BYTES } from "../ir/types.ts";
 import type { Entry } from "../targets/target.ts";
 import { ArgumentError, type ArgumentHelpers } from "./arguments.ts";
-import { type Heap, SPARE_ELEMENT } from "./heap.ts";
-import type { Signature } from "./signature.ts";
+import { HEAP_OFFSET, type Heap } from "./heap.ts";
+import type { ArrayParameter, Signature } from "./signature.ts";
 
 /** How often JavaScript has crossed into compiled code. */
 export interface Counter {
@@ -63,38 +63,48 @@ function readAndCheck(signature: Signature): string[] {
 
 const list = (signature: Signature): string => signature.arrays.map((_, k) => `a${k}`).join(", ");
 
-/** Offsets o0.. in the heap: read off for arrays that live there, through copies for others. */
+/** Offsets o0.. in the heap: carried by the heap's own arrays; others are looked at more closely. */
 function locate(signature: Signature): string[] {
-  const owned = signature.arrays.map((_, k) => `a${k}.buffer === heapBuffer`).join(" && ") || "true";
-  const lines = [
-    `let foreign = !(${owned});`,
-    ...signature.arrays.map((_, k) => `let o${k} = n${k} === 0 ? ${SPARE_ELEMENT} : a${k}.byteOffset;`),
+  const known = signature.arrays.map((_, k) => `o${k} !== undefined`).join(" && ") || "true";
+  return [
+    ...signature.arrays.map((_, k) => `let o${k} = a${k}[HEAP_OFFSET];`),
+    `const foreign = !(${known});`,
     "if (foreign) {",
     `  helpers.checkAliases([${list(signature)}]);`,
     ...signature.arrays.map((_, k) => `  o${k} = helpers.locate(${k}, a${k});`),
-    "  heapBuffer = heap.buffer;",
     "} else {",
+    ...overlapChecks(signature),
+    "}",
   ];
-  signature.arrays.forEach((a, j) => {
-    signature.arrays.slice(j + 1).forEach((b, more) => {
-      const k = j + 1 + more;
-      if (!a.written && !b.written) return;
-      const overlap = `o${j} < o${k} + a${k}.byteLength && o${k} < o${j} + a${j}.byteLength`;
-      lines.push(`  if (${overlap}) helpers.aliased(${j}, ${k});`);
-    });
-  });
-  lines.push("}");
-  return lines;
+}
+
+/** Compares the ranges of every pair of arrays of which one is written. */
+function overlapChecks(signature: Signature): string[] {
+  const end = (k: number): string =>
+    `o${k} + n${k} * ${STORAGE_BYTES[(signature.arrays[k] as ArrayParameter).storage]}`;
+  return signature.arrays.flatMap((a, j) =>
+    signature.arrays.flatMap((b, k) => {
+      if (k <= j || !(a.written || b.written)) return [];
+      return [`  if (o${j} < ${end(k)} && o${k} < ${end(j)}) helpers.aliased(${j}, ${k});`];
+    }),
+  );
 }
 
 const scalars = (signature: Signature): string[] => signature.scalars.map((p, k) => SCALAR_VALUE[p.dtype](`s${k}`));
 
 function arraysCall(signature: Signature): string[] {
   const args = [...signature.arrays.map((_, k) => `a${k}`), ...scalars(signature)];
-  return [
-    ...(signature.arrays.some((a) => a.written) ? [`helpers.checkAliases([${list(signature)}]);`] : []),
-    `const fault = call(${args.join(", ")});`,
-  ];
+  const known = signature.arrays.map((_, k) => `o${k} !== undefined`).join(" && ");
+  const checks = signature.arrays.some((a) => a.written)
+    ? [
+        ...signature.arrays.map((_, k) => `const o${k} = a${k}[HEAP_OFFSET];`),
+        `if (!(${known})) helpers.checkAliases([${list(signature)}]);`,
+        "else {",
+        ...overlapChecks(signature),
+        "}",
+      ]
+    : [];
+  return [...checks, `const fault = call(${args.join(", ")});`];
 }
 
 /** Data and, where it is not fixed, length of every array. */
@@ -126,13 +136,12 @@ interface Environment {
   readonly heap: Heap;
   readonly helpers: ArgumentHelpers;
   readonly counter: Counter;
+  readonly HEAP_OFFSET: symbol;
 }
 
 function generate<F>(lines: readonly string[], outer: readonly string[], environment: Environment): F {
   const names = Object.keys(environment);
-  const text = ['"use strict";', "const { fround } = Math;", "let heapBuffer = heap.buffer;", ...outer, ...lines].join(
-    "\n",
-  );
+  const text = ['"use strict";', "const { fround } = Math;", ...outer, ...lines].join("\n");
   return new Function(...names, text)(...Object.values(environment)) as F;
 }
 
@@ -144,7 +153,16 @@ function environmentOf(
   counter: Counter,
 ): Environment {
   const native = entry.convention === "block" ? entry : undefined;
-  return { call: entry.call, block: native?.block, base: native?.base ?? 0, arena, heap, helpers, counter };
+  return {
+    call: entry.call,
+    block: native?.block,
+    base: native?.base ?? 0,
+    arena,
+    heap,
+    helpers,
+    counter,
+    HEAP_OFFSET,
+  };
 }
 
 /** Everything a marshalling function works with. */

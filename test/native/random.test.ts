@@ -33,8 +33,6 @@ import {
 import { expectSame, moduleOf, newArray, Rig, type TypedArray, temporaryFolder } from "./rig.ts";
 import { EDGES, type NumberType } from "./values.ts";
 
-import { printStmts } from "../../src/ir/print.ts"; import { writeFileSync } from "node:fs"; import { emit } from "../../src/targets/native/emit.ts"; import { planArena } from "./arena.ts";
-(globalThis as any).dbg = (made: any[]) => { writeFileSync("/tmp/nat/dbg.txt", made.map((m, k) => `== ${k}\n` + printStmts(m.f.body)).join("\n")); made.forEach((m, k) => writeFileSync(`/tmp/nat/dbg/${k}.c`, emit(planArena(moduleOf(m.f)), {vectorBytes: 32, fastFma: true}).source)); };
 const cache = temporaryFolder();
 afterAll(() => cache.remove());
 
@@ -189,7 +187,6 @@ it("gives the interpreter's bits for random expressions", () => {
       ({ f }, k) => ({ kind: "call", func: f, buffers: [...inputs, outs[k] as Buffer], args: [] }) as const,
     );
     rig.reset();
-    process.env.DBG && (globalThis as any).dbg(made);
     const results = outs.map((o) => newArray(o.storage, size));
     expectSame(rig, moduleOf(func("all", [...inputs, ...outs], [], calls)), { buffers: [...values, ...results] });
     compared += made.length;

@@ -72,6 +72,7 @@ export function bind(module: Module, options: BindOptions = {}): Bound {
   const executable = target.compile({ module, arena }, { threads: options.threads ?? 1 });
   const scratch = GUARD_BYTES + arena.bytes;
   const free = scratch + executable.scratchBytes;
+  new Uint8Array(memory.buffer, GUARD_BYTES, arena.bytes).fill(0);
   const entry = executable.instantiate(GUARD_BYTES, scratch);
   if (entry.convention !== "offsets") throw new Error("unexpected convention");
   return {

@@ -204,6 +204,8 @@ export function buildFlags(compiler: Compiler): readonly string[] {
     "-falign-loops=64",
     ...compiler.machineFlags,
     ...(compiler.vectorBytes === 64 ? ["-mprefer-vector-width=512"] : []),
+    // gcc 12 gets `r[i] = x[i] != 0` over the lanes of a vector wrong (-1 for 1) when it vectorises straight code.
+    ...(compiler.family === "gcc" ? ["-fno-tree-slp-vectorize"] : []),
     "-fno-trapping-math",
     "-fno-math-errno",
     "-ffp-contract=off",

@@ -13,8 +13,8 @@ import {
   anyHelper,
   cType,
   type Element,
+  either,
   HELD,
-  laneLoop,
   maskConvertHelper,
   maskElement,
   type Prelude,
@@ -83,7 +83,7 @@ export class Expressions {
     const natural = shapes.maskBytes(e);
     const parts = this.value(e);
     if (natural === bytes) return parts;
-    const convert = maskConvertHelper(prelude, natural, bytes, n);
+    const convert = maskConvertHelper(prelude, bytes, n);
     return parts.map((x) => `${convert}(${x})`);
   }
 
@@ -291,21 +291,27 @@ export function loadPart(prelude: Prelude, b: Buffer, n: number, address: string
   return `${loadBytesHelper(prelude, n)}(${address})`;
 }
 
-/** Bytes widened to i32. gcc 12 does it well four lanes at a time only. */
+/** Bytes widened to i32. Without the instruction's name gcc 12 takes many. */
 function loadBytesHelper(p: Prelude, n: number): string {
   const result = p.type("i32", n);
   return p.define(`load_u8x${n}`, () => {
     const signature = `INLINE ${result} load_u8x${n}(const unsigned char *p)`;
-    if (n <= 4)
-      return `${signature} { ${p.unaligned("u8", n)} x = *(const ${p.unaligned("u8", n)} *)p; ${laneLoop(result, n, "x[i]")} }`;
-    const half = loadBytesHelper(p, n / 2);
-    const halfType = p.type("i32", n / 2);
-    const order = Array.from({ length: n }, (_, i) => i).join(", ");
-    const lanes = Array.from({ length: n }, (_, i) => (i < n / 2 ? `a[${i}]` : `b[${i - n / 2}]`)).join(", ");
-    const read = `${halfType} a = ${half}(p), b = ${half}(p + ${n / 2});`;
-    const [joined, listed] = [`return __builtin_shufflevector(a, b, ${order});`, `return (${result}){${lanes}};`];
-    return `#if __has_builtin(__builtin_shufflevector)\n${signature} { ${read} ${joined} }\n#else\n${signature} { ${read} ${listed} }\n#endif`;
+    const plain = `return __builtin_convertvector(*(const ${p.unaligned("u8", n)} *)p, ${result});`;
+    if (n === 16) return either("defined(__clang__)", signature, plain, joinHalves(p, n));
+    if (n !== 4 && n !== 8) return `${signature} { ${plain} }`;
+    const [word, words] = n === 4 ? ["int", p.type("i32", 4)] : ["long long", p.type("i64", 2)];
+    const bytes = p.define("bytes_x16", () => "typedef char bytes_x16 __attribute__((vector_size(16)));");
+    const read = `${word} w; __builtin_memcpy(&w, p, sizeof w); ${words} v = {w};`;
+    const fast = `${read} return (${result})__builtin_ia32_pmovzxbd${n === 4 ? "128" : "256"}((${bytes})v);`;
+    return either(`defined(${n === 4 ? "__SSE4_1__" : "__AVX2__"}) && !defined(__clang__)`, signature, fast, plain);
   });
+}
+
+function joinHalves(p: Prelude, n: number): string {
+  const half = loadBytesHelper(p, n / 2);
+  const type = p.type("i32", n / 2);
+  const lanes = Array.from({ length: n }, (_, i) => (i < n / 2 ? `a[${i}]` : `b[${i - n / 2}]`)).join(", ");
+  return `${type} a = ${half}(p), b = ${half}(p + ${n / 2}); return (${p.type("i32", n)}){${lanes}};`;
 }
 
 function iotaPart(type: string, n: number, part: number): string {

@@ -10,7 +10,7 @@ import { stmtBodies, usedBuffers } from "../../ir/walk.ts";
 import { Expressions, isContiguous, loadPart } from "./emitExpr.ts";
 import { argumentsOf, type Linkage } from "./linkage.ts";
 import { Names } from "./names.ts";
-import { anyHelper, cType, HELD, maskElement, type Prelude, selectHelper } from "./prelude.ts";
+import { anyHelper, cType, either, HAS_SHUFFLE, HELD, maskElement, type Prelude, selectHelper } from "./prelude.ts";
 import { confinedLocals } from "./scopes.ts";
 import { Shapes } from "./shapes.ts";
 
@@ -346,6 +346,6 @@ function storeBytesHelper(p: Prelude, n: number): string {
     const target = p.unaligned("u8", n);
     const order = Array.from({ length: n }, (_, i) => 4 * i).join(", ");
     const fast = `${bytes} b = (${bytes})x; *(${target} *)p = __builtin_shufflevector(b, b, ${order});`;
-    return `#if __has_builtin(__builtin_shufflevector)\n${signature} { ${fast} }\n#else\n${signature} { ${plain} }\n#endif`;
+    return either(HAS_SHUFFLE, signature, fast, plain);
   });
 }

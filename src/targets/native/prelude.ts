@@ -78,6 +78,14 @@ export class Prelude {
 /** The mask type of comparisons on an element type: a signed integer of the same width. */
 export const maskElement = (maskBytes: 4 | 8): Element => (maskBytes === 8 ? "i64" : "i32");
 
+/** gcc has it from version 12 on. All supported machines are little-endian. */
+export const HAS_SHUFFLE = "__has_builtin(__builtin_shufflevector)";
+
+/** A function with a body for compilers that meet a condition, and one for the others. */
+export function either(condition: string, signature: string, then: string, otherwise: string): string {
+  return `#if ${condition}\n${signature} { ${then} }\n#else\n${signature} { ${otherwise} }\n#endif`;
+}
+
 /** `r[i] = ...` for all lanes: both gcc and clang make one instruction of it where there is one. */
 export function laneLoop(type: string, lanes: number, expression: string): string {
   return `${type} r; for (int i = 0; i < ${lanes}; i++) r[i] = ${expression}; return r;`;
@@ -102,23 +110,45 @@ export function splatHelper(p: Prelude, element: Element, lanes: number): string
   return p.helper(`splat_${type}`, type, `${C_TYPE[element]} x`, () => `return (${type}){${copies}};`);
 }
 
-/**
- * Elements of 4 bytes to ones of 8, lane by lane. gcc 12 finds the instruction in a loop over up to 4 lanes, and
- * half of it in its own conversion of more.
- */
+/** Instructions that gcc 12 does not find in its own conversion of four lanes. */
+const WIDEN_BUILTIN = {
+  f32: "__builtin_ia32_cvtps2pd256",
+  i32: "__builtin_ia32_pmovsxdq256",
+  u32: "__builtin_ia32_pmovzxdq256",
+};
+
+/** Elements of 4 bytes to ones of 8, lane by lane. */
 export function widenHelper(p: Prelude, from: "f32" | "i32" | "u32", to: "f64" | "i64" | "u64", lanes: number): string {
   const source = p.type(from, lanes);
   const result = p.type(to, lanes);
-  const body = lanes <= 4 ? laneLoop(result, lanes, "x[i]") : `return __builtin_convertvector(x, ${result});`;
-  return p.helper(`${to}_of_${source}`, result, `${source} x`, () => body);
+  const name = `${to}_of_${source}`;
+  return p.define(name, () => {
+    const plain = `return __builtin_convertvector(x, ${result});`;
+    const signature = `INLINE ${result} ${name}(${source} x)`;
+    if (lanes !== 4) return `${signature} { ${plain} }`;
+    const operand = from === "u32" ? `(${p.type("i32", lanes)})x` : "x";
+    const fast = `return (${result})${WIDEN_BUILTIN[from]}(${operand});`;
+    return either("defined(__AVX2__) && !defined(__clang__)", signature, fast, plain);
+  });
+}
+
+/** One half of each 8-byte lane (0 low, 1 high), as i32. */
+export function halfHelper(p: Prelude, from: "f64" | "i64", half: 0 | 1, lanes: number): string {
+  const source = p.type(from, lanes);
+  const result = p.type("i32", lanes);
+  const name = `${half === 0 ? "low" : "high"}_${source}`;
+  return p.define(name, () => {
+    const [words, wide] = [p.type("i32", 2 * lanes), p.type("i64", lanes)];
+    const order = Array.from({ length: lanes }, (_, i) => 2 * i + half).join(", ");
+    const fast = `${words} w = (${words})x; return __builtin_shufflevector(w, w, ${order});`;
+    const plain = `${wide} w = (${wide})x; ${laneLoop(result, lanes, `(int)(w[i] >> ${32 * half})`)}`;
+    return either(HAS_SHUFFLE, `INLINE ${result} ${name}(${source} x)`, fast, plain);
+  });
 }
 
 /** Masks from one width to the other. */
-export function maskConvertHelper(p: Prelude, from: 4 | 8, to: 4 | 8, lanes: number): string {
-  if (to === 8) return widenHelper(p, "i32", "i64", lanes);
-  const source = p.type(maskElement(from), lanes);
-  const result = p.type(maskElement(to), lanes);
-  return p.helper(`i32_of_${source}`, result, `${source} x`, () => laneLoop(result, lanes, "(int)x[i]"));
+export function maskConvertHelper(p: Prelude, to: 4 | 8, lanes: number): string {
+  return to === 8 ? widenHelper(p, "i32", "i64", lanes) : halfHelper(p, "i64", 0, lanes);
 }
 
 /** Whether any lane of a mask is set. x86 has an instruction that compilers do not find by themselves. */
@@ -138,7 +168,11 @@ export function anyHelper(p: Prelude, maskBytes: 4 | 8, lanes: number): string {
       return `${signature} { ${halves} return ${anyHelper(p, maskBytes, lanes / 2)}(u.half[0] | u.half[1]); }`;
     }
     if (size !== 16 && size !== 32) return `${signature} { ${plain} }`;
-    const feature = size === 32 ? "__AVX__" : "__SSE2__";
-    return `#ifdef ${feature}\n${signature} { return ${builtin}((${float})x) != 0; }\n#else\n${signature} { ${plain} }\n#endif`;
+    return either(
+      `defined(${size === 32 ? "__AVX__" : "__SSE2__"})`,
+      signature,
+      `return ${builtin}((${float})x) != 0;`,
+      plain,
+    );
   });
 }

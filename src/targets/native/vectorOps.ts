@@ -8,7 +8,7 @@
  * Masks are signed integers of all ones or all zeros, of 4 or 8 bytes (see shapes.ts).
  */
 import type { BinaryOp, Conversion, DType, UnaryOp } from "../../ir/types.ts";
-import { cType, HELD, laneLoop, type Prelude, selectHelper, widenHelper } from "./prelude.ts";
+import { cType, either, HELD, halfHelper, laneLoop, type Prelude, selectHelper, widenHelper } from "./prelude.ts";
 import { clzHelper, extremeForm, fmaScalar, type Operand, SCALAR_BINARY, safeDivisor } from "./scalarOps.ts";
 
 type VectorUnary = (p: Prelude, t: DType, n: number, x: string) => string;
@@ -48,17 +48,6 @@ const absolute: VectorUnary = (p, t, n, x) => {
   return `((${typeOf(p, t, n)})((${mask})${x} & ${bits}))`;
 };
 
-/** One half of each f64 lane. The shift is unsigned, as arithmetic ones of 64 bits are slow. */
-const word =
-  (name: string, shifted: string): VectorUnary =>
-  (p, _, n, x) => {
-    const result = p.type("i32", n);
-    const source = p.type("f64", n);
-    const wide = p.type("u64", n);
-    const body = (): string => `${wide} u = (${wide})x${shifted}; ${laneLoop(result, n, "(int)u[i]")}`;
-    return `${p.helper(`${name}_x${n}`, result, `${source} x`, body)}(${x})`;
-  };
-
 export const VECTOR_UNARY: { readonly [O in UnaryOp]: VectorUnary } = {
   neg: (_, __, ___, x) => `(-${x})`,
   abs: absolute,
@@ -74,8 +63,8 @@ export const VECTOR_UNARY: { readonly [O in UnaryOp]: VectorUnary } = {
   },
   bits: (p, _, n, x) => `((${p.type("i32", n)})${x})`,
   fromBits: (p, _, n, x) => `((${p.type("f32", n)})${x})`,
-  highWord: word("high_word", " >> 32"),
-  lowWord: word("low_word", ""),
+  highWord: (p, _, n, x) => `${halfHelper(p, "f64", 1, n)}(${x})`,
+  lowWord: (p, _, n, x) => `${halfHelper(p, "f64", 0, n)}(${x})`,
 };
 
 const infix =
@@ -181,7 +170,7 @@ const mulHigh: VectorBinary = (p, _, n, a, b) => {
       `(${wide})__builtin_ia32_pmuludq${n === 8 ? "256" : "128"}((${signed})${x}, (${signed})${y})`;
     const odd = multiply(`((${wide})a >> 32)`, `((${wide})b >> 32)`);
     const fast = `return (${type})(${multiply("a", "b")} >> 32 | (${odd} & 0xffffffff00000000ull));`;
-    return `#ifdef ${feature}\n${signature} { ${fast} }\n#else\n${signature} { ${portable} }\n#endif`;
+    return either(`defined(${feature})`, signature, fast, portable);
   });
   return `${name}(${a.text}, ${b.text})`;
 };
@@ -249,7 +238,7 @@ const signedToDouble: VectorConvert = (p, n, x) => {
     const portable = `return __builtin_convertvector(x, ${result});`;
     if (n !== 4) return `${signature} { ${portable} }`;
     const fast = `return (${result})__builtin_ia32_cvtdq2pd256(x);`;
-    return `#if defined(__AVX__) && !defined(__clang__)\n${signature} { ${fast} }\n#else\n${signature} { ${portable} }\n#endif`;
+    return either("defined(__AVX__) && !defined(__clang__)", signature, fast, portable);
   });
   return `${name}(${x})`;
 };
@@ -282,7 +271,7 @@ const singleToSigned: VectorConvert = (p, n, x) => {
         : `__builtin_ia32_cvttps2dq${n === 8 ? "256" : ""}(x)`;
     const fast = `return ((${result})${instruction} ^ (${result})(x >= 2147483648.0f)) & (${result})(x == x);`;
     const feature = n === 16 ? "__AVX512F__" : n === 8 ? "__AVX__" : "__SSE2__";
-    return `#ifdef ${feature}\n${signature} { ${fast} }\n#else\n${signature} { ${portable} }\n#endif`;
+    return either(`defined(${feature})`, signature, fast, portable);
   });
   return `${name}(${x})`;
 };
