@@ -38,6 +38,7 @@ import {
   UNARY_OPS,
   type UnaryOp,
 } from "./types.ts";
+import { eachExpr, structuralKey } from "./walk.ts";
 
 /** A mistake inside the compiler, never the user's. */
 export class IrError extends Error {
@@ -174,9 +175,28 @@ export function label(name: string): Label {
 export class Builder {
   statements: Stmt[] = [];
   readonly #names = new Map<string, number>();
+  /** How often each local has been assigned so far. */
+  readonly #versions = new Map<Local, number>();
+  /** What `once` made in the current list. */
+  #made = new Map<string, unknown>();
 
   emit(stmt: Stmt): void {
     this.statements.push(stmt);
+    if (stmt.kind === "assign") this.#versions.set(stmt.local, (this.#versions.get(stmt.local) ?? 0) + 1);
+  }
+  /** What `make` gives; or what it gave before in this list for the same value of `x` (sine and cosine share much). */
+  once<T>(name: string, x: Expr, make: () => T): T {
+    let loads = false;
+    eachExpr(x, (e) => {
+      loads ||= e.kind === "load";
+    });
+    if (loads) return make();
+    const key = `${name} ${structuralKey(x, (l) => this.#versions.get(l) ?? 0)}`;
+    const known = this.#made.get(key);
+    if (known !== undefined) return known as T;
+    const made = make();
+    this.#made.set(key, made);
+    return made;
   }
   /** A fresh variable. */
   local(name: string, dtype: DType, lanes = 1): Local {
@@ -199,13 +219,15 @@ export class Builder {
   }
   /** The statements that `write` emits, kept apart from the current list. */
   body(write: () => void): Stmt[] {
-    const outer = this.statements;
+    const outer = { statements: this.statements, made: this.#made };
     this.statements = [];
+    this.#made = new Map();
     try {
       write();
       return this.statements;
     } finally {
-      this.statements = outer;
+      this.statements = outer.statements;
+      this.#made = outer.made;
     }
   }
   if(condition: Expr, then: () => void, otherwise?: () => void): void {

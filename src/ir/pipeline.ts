@@ -4,18 +4,29 @@
  */
 import type { Module } from "./nodes.ts";
 import { checkBounds } from "./passes/bounds.ts";
+import { contract } from "./passes/contract.ts";
 import { outlineParallel } from "./passes/outline.ts";
 import { lowerPartials, shardReductions } from "./passes/reductions.ts";
 import { simplify } from "./passes/simplify.ts";
 import { vectorise } from "./passes/vectorise.ts";
 import { type Stage, verify } from "./verify.ts";
 
+/**
+ * "unfused": every operation rounds by itself, and all targets give the same bits. "fused": sums of products use
+ * `fma`, the same ones everywhere; exact but slow to emulate where the machine has no such instruction.
+ */
+export type Numerics = "fused" | "unfused";
+
 /** What the passes need to know of a machine. */
 export interface PassOptions {
   /** Bytes of a vector register; 0 keeps all code scalar. */
   readonly vectorBytes: number;
+  /** Vector registers; 16 unless given. */
+  readonly vectorRegisters?: number;
   /** Whether parallel loops become functions that a thread pool can call. */
   readonly launches: boolean;
+  /** Whether f32 products that are only added are rounded together with the sum; "unfused" unless given. */
+  readonly numerics?: Numerics | undefined;
   /** Leaves subscripts unchecked: out of range is then undefined. */
   readonly unchecked?: boolean;
 }
@@ -29,6 +40,7 @@ interface Pass {
 
 export const PASSES: readonly Pass[] = [
   { name: "simplify", stage: "front", enabled: () => true, run: simplify },
+  { name: "contract", stage: "front", enabled: (o) => o.numerics === "fused", run: contract },
   { name: "bounds", stage: "front", enabled: (o) => !o.unchecked, run: checkBounds },
   { name: "reductions", stage: "sharded", enabled: () => true, run: shardReductions },
   { name: "outline", stage: "outlined", enabled: (o) => o.launches, run: outlineParallel },
@@ -36,7 +48,7 @@ export const PASSES: readonly Pass[] = [
     name: "vectorise",
     stage: "vector",
     enabled: (o) => o.vectorBytes > 0,
-    run: (m, o) => vectorise(m, o.vectorBytes),
+    run: (m, o) => vectorise(m, { vectorRegisters: 16, ...o }),
   },
   { name: "partials", stage: "final", enabled: () => true, run: lowerPartials },
 ];

@@ -8,7 +8,6 @@
 import { binary, constant, convert, mul, select, unary } from "./build.ts";
 import type { Binary, Convert, Expr, Select, Unary } from "./nodes.ts";
 import { type BinaryOp, isFloat, isInteger, type UnaryOp } from "./types.ts";
-import { structuralKey } from "./walk.ts";
 
 export interface Rule<N> {
   readonly name: string;
@@ -138,8 +137,12 @@ export const UNARY_RULES: { readonly [O in UnaryOp]?: readonly Rule<Unary>[] } =
   ],
 };
 
+const sameLeaf = (a: Expr, b: Expr): boolean =>
+  (a.kind === "get" && b.kind === "get" && a.local === b.local) ||
+  (a.kind === "const" && b.kind === "const" && Object.is(a.value, b.value));
+
 export const SELECT_RULES: readonly Rule<Select>[] = [
-  { name: "c ? x : x", apply: (e) => (structuralKey(e.a) === structuralKey(e.b) ? e.a : undefined) },
+  { name: "c ? x : x", apply: (e) => (sameLeaf(e.a, e.b) ? e.a : undefined) },
   {
     name: "!c ? a : b",
     apply: (e) =>

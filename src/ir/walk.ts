@@ -262,18 +262,21 @@ function identityOf(thing: object): number {
   return id;
 }
 
-/** Equal for expressions that are the same tree over the same locals and buffers. */
-export function structuralKey(e: Expr): string {
-  const children = operands(e).map(structuralKey).join(",");
-  const own =
-    e.kind === "const"
-      ? `${e.dtype}:${Object.is(e.value, -0) ? "-0" : e.value}`
-      : e.kind === "get"
-        ? identityOf(e.local)
-        : e.kind === "length" || e.kind === "load"
-          ? identityOf(e.buffer)
-          : e.kind === "unary" || e.kind === "binary"
-            ? e.op
-            : e.dtype;
-  return `${e.kind} ${own} ${e.lanes}(${children})`;
+/**
+ * Equal for expressions that are the same tree over the same locals and buffers; `version` tells values of one local
+ * at different times apart.
+ */
+export function structuralKey(e: Expr, version: (l: Local) => number = () => 0): string {
+  switch (e.kind) {
+    case "const":
+      return `${e.dtype}:${Object.is(e.value, -0) ? "-0" : e.value}`;
+    case "get":
+      return `$${identityOf(e.local)}.${version(e.local)}`;
+    default: {
+      const own = e.kind === "length" || e.kind === "load" ? identityOf(e.buffer) : "op" in e ? e.op : e.dtype;
+      return `${e.kind} ${own} ${e.lanes}(${operands(e)
+        .map((x) => structuralKey(x, version))
+        .join()})`;
+    }
+  }
 }

@@ -3,7 +3,7 @@
  */
 import type { AnyNode, Expression, Identifier, Pattern } from "acorn";
 import { elementOf, fieldOf } from "./access.ts";
-import { type Context, type Frame, isCheap, numberOf, spanOf, valueOf } from "./context.ts";
+import { type Context, type Frame, isCheap, numberOf, spanOf, valueFor } from "./context.ts";
 import type { Span } from "./errors.ts";
 import { literal } from "./fold.ts";
 import { refuse } from "./refusals.ts";
@@ -57,7 +57,7 @@ export function destructure(
         if (property.type === "RestElement") refuse("spread", spanOf(frame, property));
         const name = keyOf(frame, property.key);
         const span = spanOf(frame, property);
-        const field = value && hasField(value, name) ? valueOf(fieldOf(value, name, span), span) : undefined;
+        const field = value && hasField(value, name) ? valueFor(fieldOf(value, name, span), span) : undefined;
         if (!field && property.value.type !== "AssignmentPattern") refuse("field", span, name);
         destructure(cx, frame, property.value, field, evaluate, bind);
       }
@@ -66,7 +66,7 @@ export function destructure(
       pattern.elements.forEach((element, k) => {
         if (!element || !value) return;
         const span = spanOf(frame, element);
-        const item = valueOf(elementOf(cx, value, literal(k, span), span), span);
+        const item = valueFor(elementOf(cx, value, literal(k, span), span), span);
         destructure(cx, frame, element, item, evaluate, bind);
       });
       return;
@@ -134,7 +134,7 @@ export function emptyLike(cx: Context, value: Value, span: Span): Value | undefi
   const fields = new Map<string, Value | Cell>();
   for (const [name, field] of value.fields) {
     // An array's element is a place of its own, which a copy would not write to.
-    const inner = field.kind === "elementCell" ? undefined : valueOf(field, span);
+    const inner = field.kind === "elementCell" ? undefined : valueFor(field, span);
     const made = inner && !isTerm(inner) ? emptyLike(cx, inner, span) : undefined;
     if (!inner || (!isTerm(inner) && !made)) return undefined;
     fields.set(name, made ?? { kind: "variableCell", variable: cx.variable(name, span, false) });
@@ -150,6 +150,6 @@ export function assignLike(cx: Context, to: Value | Cell, value: Value, span: Sp
   if (to.kind !== "record" || value.kind !== "record" || to.fields.size !== value.fields.size) return false;
   return [...to.fields].every(([name, cell]) => {
     const field = value.fields.get(name);
-    return field !== undefined && assignLike(cx, cell, valueOf(field, span), span);
+    return field !== undefined && assignLike(cx, cell, valueFor(field, span), span);
   });
 }

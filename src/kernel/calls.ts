@@ -4,8 +4,8 @@
  */
 import { subarray, wholeView } from "./access.ts";
 import { type Context, numberOf } from "./context.ts";
-import { kernelArguments, kernelFunction } from "./declared.ts";
 import type { ScalarName } from "./declare.ts";
+import { kernelArguments, kernelFunction } from "./declared.ts";
 import type { Span } from "./errors.ts";
 import { apply, known, literal } from "./fold.ts";
 import { ARRAY_CONSTRUCTORS, GLOBAL_FUNCTIONS } from "./globals.ts";

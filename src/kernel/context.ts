@@ -134,7 +134,8 @@ export class Context {
 
   array(name: string, span: Span, element: ScalarName | undefined, length: number): ArrayBase {
     const { region } = this;
-    return { kind: "base", name, span, space: "local", region, element, length, data: undefined, contents: [] };
+    const base = { kind: "base", name, span, space: "local", region, element, length } as const;
+    return { ...base, data: undefined, group: undefined, contents: [] };
   }
 }
 
@@ -148,7 +149,7 @@ export function isCheap(term: Term): boolean {
 export const sizeOf = (term: Term): number => operandsOf(term).reduce((sum, t) => sum + sizeOf(t), 1);
 
 /** The value that a name or a field stands for. */
-export function valueOf(bound: Value | Cell, span: Span): Value {
+export function valueFor(bound: Value | Cell, span: Span): Value {
   switch (bound.kind) {
     case "variableCell":
       return { kind: "read", variable: bound.variable, span };

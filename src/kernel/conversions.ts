@@ -69,13 +69,7 @@ export interface DivisionFacts {
 }
 
 /** a / b rounded to an integer; division by zero gives 0. */
-export function divide(
-  b: Builder,
-  rounding: "floor" | "ceil" | "trunc",
-  x: Expr,
-  y: Expr,
-  facts: DivisionFacts,
-): Expr {
+export function divide(b: Builder, rounding: "floor" | "ceil" | "trunc", x: Expr, y: Expr, facts: DivisionFacts): Expr {
   const isPositive = x.dtype === "u32" || facts.positive;
   if (rounding === "trunc" || (rounding === "floor" && isPositive)) return binary("div", x, y);
   const [n, d] = [once(b, "n", x), once(b, "d", y)];

@@ -4,7 +4,7 @@
  */
 import { wholeView } from "./access.ts";
 import type { Context } from "./context.ts";
-import { numberOf, valueOf } from "./context.ts";
+import { numberOf, valueFor } from "./context.ts";
 import {
   type ArrayOf,
   type Constant,
@@ -19,8 +19,8 @@ import {
   type Struct,
 } from "./declare.ts";
 import { Refusal, type Span } from "./errors.ts";
-import { apply, binary, literal, truth } from "./fold.ts";
 import { declaredKind, type Leaf, rowWidths } from "./flatten.ts";
+import { apply, binary, literal, truth } from "./fold.ts";
 import { INTRINSICS } from "./globals.ts";
 import { refuse } from "./refusals.ts";
 import { readFunction } from "./source.ts";
@@ -36,11 +36,11 @@ export interface EntryParameters {
 export function entryParameters(cx: Context, leaves: readonly Leaf[], span: Span): EntryParameters {
   const arrays = new Map<string, ArrayBase>();
   const scalars = new Map<string, Variable>();
-  for (const { kind, name, dtype, length } of leaves) {
+  for (const { kind, name, dtype, length, group, each } of leaves) {
     if (kind === "scalar") scalars.set(name, cx.variable(name, span, true, dtype));
     else {
       const base = { kind: "base", name, span, space: "param", region: undefined, data: undefined } as const;
-      arrays.set(name, { ...base, element: dtype, length, contents: [] });
+      arrays.set(name, { ...base, element: dtype, length, group: each === 1 ? group : undefined, contents: [] });
     }
   }
   return { arrays, scalars };
@@ -80,6 +80,7 @@ function tableView(data: readonly number[], name: string, span: Span): View {
     element: undefined,
     length: data.length,
     data,
+    group: undefined,
     contents: [],
   };
   return { kind: "view", base, offset: undefined, stride: undefined, length: literal(data.length, span) };
@@ -106,7 +107,10 @@ function sharedValue(declared: unknown, path: string, span: Span): Value {
       return { kind: "kernel", spec: (declared as KernelLike)[KERNEL_SPEC] };
     default:
       throw new Refusal(
-        { problem: `a helper uses \`${path}\`, which is no constant`, advice: "declare constant(), inline() or a kernel" },
+        {
+          problem: `a helper uses \`${path}\`, which is no constant`,
+          advice: "declare constant(), inline() or a kernel",
+        },
         undefined,
       );
   }
@@ -204,7 +208,7 @@ export function kernelArguments(cx: Context, spec: KernelSpec, given: Value | un
     if (from && from.kind !== "record") return refuse("kernelArgument", span, path || "(a record)");
     const field = (name: string): Value | undefined => {
       const bound = from?.fields.get(name);
-      return bound && valueOf(bound, span);
+      return bound && valueFor(bound, span);
     };
     return {
       kind: "record",

@@ -81,13 +81,7 @@ function run(cx: Context, frame: Frame, node: FunctionNode): void {
   statements(cx, frame, body.body, new Set([frame.returns]));
 }
 
-function bindParameters(
-  cx: Context,
-  frame: Frame,
-  node: FunctionNode,
-  given: readonly Value[],
-  span: Span,
-): void {
+function bindParameters(cx: Context, frame: Frame, node: FunctionNode, given: readonly Value[], span: Span): void {
   node.params.forEach((pattern, k) => {
     const value = given[k];
     if (!value && pattern.type !== "AssignmentPattern") refuse("argumentCount", span, frame.name);

@@ -5,7 +5,7 @@ import type { AnyNode, Expression, Identifier } from "acorn";
 import { elementOf, fieldOf } from "./access.ts";
 import { assignCell, assignLike, cellOf, destructure, emptyLike, isFresh, keyOf } from "./bind.ts";
 import { call, callMethod, isMethodOwner, newArray } from "./calls.ts";
-import { type Context, type Frame, numberOf, sizeOf, spanOf, valueOf } from "./context.ts";
+import { type Context, type Frame, numberOf, sizeOf, spanOf, valueFor } from "./context.ts";
 import { apply, binary, conditional, known, literal, logical, truth, unary } from "./fold.ts";
 import { GLOBAL_NUMBERS, HOST_NAMES, isKnownGlobal, isModuleObject } from "./globals.ts";
 import { refuse } from "./refusals.ts";
@@ -24,17 +24,22 @@ export function expression(cx: Context, frame: Frame, node: AnyNode): Value {
     case "Literal":
       if (typeof node.value === "number") return literal(node.value, span);
       if (typeof node.value === "boolean") return truth(node.value, span);
-      return typeof node.value === "string" ? { kind: "text", value: node.value, span } : refuse("nothing", span, "null");
+      return typeof node.value === "string"
+        ? { kind: "text", value: node.value, span }
+        : refuse("nothing", span, "null");
     case "Identifier":
       return nameValue(frame, node);
     case "MemberExpression":
-      return valueOf(member(cx, frame, node), span);
+      return valueFor(member(cx, frame, node), span);
     case "CallExpression":
       return callExpression(cx, frame, node, true);
     case "NewExpression":
       return newExpression(cx, frame, node);
     case "UnaryExpression":
-      if (node.operator === "void") return effect(cx, frame, node.argument), { kind: "nothing" };
+      if (node.operator === "void") {
+        effect(cx, frame, node.argument);
+        return { kind: "nothing" };
+      }
       return unary(node.operator as UnaryOperator, term(cx, frame, node.argument), span);
     case "UpdateExpression":
       return update(cx, frame, node);
@@ -69,7 +74,7 @@ export function functionValue(frame: Frame, node: FunctionNode, fallback: string
 function nameValue(frame: Frame, id: Identifier): Value {
   const span = spanOf(frame, id);
   const binding = frame.unit.names.bindings.get(id);
-  if (binding) return valueOf(frame.names.find(binding) ?? refuse("useBeforeDeclaration", span, id.name), span);
+  if (binding) return valueFor(frame.names.find(binding) ?? refuse("useBeforeDeclaration", span, id.name), span);
   const value = GLOBAL_NUMBERS.get(id.name);
   if (value !== undefined) return literal(value, span);
   if (id.name === "undefined") return { kind: "nothing" };
@@ -173,15 +178,17 @@ function record(cx: Context, frame: Frame, node: AnyNode & { type: "ObjectExpres
     properties.map((p) => p.value),
   );
   const fields = new Map<string, Value | Cell>();
-  properties.forEach((p, k) => {
-    const name = keyOf(frame, p.key);
+  for (const [k, p] of properties.entries()) {
     const value = values[k] as Value;
-    if (!isTerm(value)) return fields.set(name, value);
-    const variable = cx.variable(name, spanOf(frame, p), false);
-    cx.assign(variable, value, spanOf(frame, p));
-    return fields.set(name, { kind: "variableCell", variable });
-  });
+    fields.set(keyOf(frame, p.key), isTerm(value) ? newCell(cx, keyOf(frame, p.key), value, spanOf(frame, p)) : value);
+  }
   return { kind: "record", fields };
+}
+
+function newCell(cx: Context, name: string, value: Term, span: Term["span"]): Cell {
+  const variable = cx.variable(name, span, false);
+  cx.assign(variable, value, span);
+  return { kind: "variableCell", variable };
 }
 
 function newExpression(cx: Context, frame: Frame, node: AnyNode & { type: "NewExpression" }): Value {
@@ -210,7 +217,8 @@ function callExpression(
   const named = namedFunction(frame, node);
   if (named) return expression(cx, frame, named);
   // `(0, module.helper)(x)`: bundlers drop `this` this way.
-  const callee = node.callee.type === "SequenceExpression" ? (node.callee.expressions.at(-1) as Expression) : node.callee;
+  const callee =
+    node.callee.type === "SequenceExpression" ? (node.callee.expressions.at(-1) as Expression) : node.callee;
   const spans = node.arguments.map((a) => spanOf(frame, a));
   const evaluations = node.arguments.map((a) => () => expression(cx, frame, a));
   if (callee.type === "MemberExpression" && callee.property.type === "Identifier" && !callee.computed) {
@@ -220,7 +228,7 @@ function callExpression(
     if (owner && isMethodOwner(owner))
       return callMethod(cx, owner, name, { args: cx.inOrder(evaluations), spans, span, wantsValue });
     if (owner) {
-      const target = valueOf(fieldOf(owner, name, spanOf(frame, callee)), span);
+      const target = valueFor(fieldOf(owner, name, spanOf(frame, callee)), span);
       return call(cx, target, { args: cx.inOrder(evaluations), spans, span, wantsValue });
     }
   }
@@ -254,7 +262,7 @@ function assignment(
     return settle(cx, to, value, span, wantsValue);
   }
   const read = cell.kind === "elementCell" && sizeOf(cell.index) > 5 ? fixedCell(cx, cell) : cell;
-  const { to, before, value } = rightSide(cx, frame, read, valueOf(read, spanOf(frame, left)) as Term, right);
+  const { to, before, value } = rightSide(cx, frame, read, valueFor(read, spanOf(frame, left)) as Term, right);
   const combined = combine(operator.slice(0, -1) as BinaryOperator, before as Term, value, span);
   return settle(cx, to, combined, span, wantsValue);
 }
@@ -292,11 +300,11 @@ function assignIf(
   span: Term["span"],
 ): Value {
   const steps = cx.body(() => assignCell(cx, cell, term(cx, frame, right), span));
-  const test = valueOf(cell, span) as Term;
+  const test = valueFor(cell, span) as Term;
   cx.emit(
     operator === "&&=" ? { kind: "if", test, then: steps, else: [] } : { kind: "if", test, then: [], else: steps },
   );
-  return valueOf(cell, span);
+  return valueFor(cell, span);
 }
 
 /** `[a, b] = [b, a]`: all values first, then the assignments. */
@@ -329,7 +337,7 @@ function assignPattern(cx: Context, frame: Frame, left: AnyNode, right: Expressi
 function update(cx: Context, frame: Frame, node: AnyNode & { type: "UpdateExpression" }): Value {
   const span = spanOf(frame, node);
   const cell = target(cx, frame, node.argument);
-  const current = valueOf(cell, span) as Term;
+  const current = valueFor(cell, span) as Term;
   const before = node.prefix ? current : cx.keep("before", current);
   const after = binary(node.operator === "++" ? "+" : "-", before, literal(1, span), span);
   const settled = settle(cx, cell, after, span, node.prefix);
@@ -365,7 +373,7 @@ export function effect(cx: Context, frame: Frame, node: AnyNode): void {
       return assignCell(
         cx,
         cell,
-        binary(node.operator === "++" ? "+" : "-", valueOf(cell, span) as Term, one, span),
+        binary(node.operator === "++" ? "+" : "-", valueFor(cell, span) as Term, one, span),
         span,
       );
     }

@@ -6,15 +6,7 @@
  * literals gives the same numbers, and the variable is held as f32; otherwise it is held as f64.
  */
 import type { Types } from "./infer.ts";
-import {
-  type ArrayBase,
-  eachStep,
-  operandsOf,
-  type Step,
-  stepTerms,
-  type Term,
-  type Variable,
-} from "./terms.ts";
+import { type ArrayBase, eachStep, operandsOf, type Step, stepTerms, type Term, type Variable } from "./terms.ts";
 import type { Type } from "./types.ts";
 
 type Holder = Variable | ArrayBase;

@@ -149,7 +149,10 @@ export class Types {
       first === undefined
         ? `nothing is ever assigned to \`${typed.name}\``
         : `\`${typed.name}\` is assigned ${first} and ${second}, which do not join`;
-    throw new Refusal({ problem, advice: "convert one of them: Math.fround(x), Number(x), x | 0, x >>> 0" }, typed.span);
+    throw new Refusal(
+      { problem, advice: "convert one of them: Math.fround(x), Number(x), x | 0, x >>> 0" },
+      typed.span,
+    );
   }
 
   /** The type of a term; a mix that needs a conversion is an error. */
@@ -273,7 +276,9 @@ export class Types {
   }
 
   /** The integer division inside `Math.floor(a / b)` and the like, if it is one. */
-  wholeDivision(term: Apply): { readonly quotient: BinaryTerm; readonly operands: Type; readonly result: Type } | undefined {
+  wholeDivision(
+    term: Apply,
+  ): { readonly quotient: BinaryTerm; readonly operands: Type; readonly result: Type } | undefined {
     const [arg] = term.args;
     if (!ROUNDING.has(term.name) || arg?.kind !== "binary" || arg.op !== "/") return undefined;
     const [a, b] = [this.#part(arg.a), this.#part(arg.b)];
@@ -329,7 +334,13 @@ function convertTo(type: Type, text: string): string {
 
 function tableType(data: readonly number[]): Type {
   const isWhole = data.every((v) => literalType(v).kind === "integer");
-  return isWhole ? integer(data.reduce((a, b) => Math.min(a, b)), data.reduce((a, b) => Math.max(a, b)), true) : FRACTION;
+  return isWhole
+    ? integer(
+        data.reduce((a, b) => Math.min(a, b)),
+        data.reduce((a, b) => Math.max(a, b)),
+        true,
+      )
+    : FRACTION;
 }
 
 /** The variables and arrays of a program, in order of appearance. */

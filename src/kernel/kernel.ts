@@ -6,6 +6,7 @@
  */
 import { arrayName, type TypedArray } from "../ir/arrays.ts";
 import type { Module } from "../ir/nodes.ts";
+import type { Numerics } from "../ir/pipeline.ts";
 import type { StorageType } from "../ir/types.ts";
 import { LockstepError } from "../platform/errors.ts";
 import { heap } from "../runtime/heap.ts";
@@ -33,6 +34,8 @@ export interface RunOptions {
   readonly threads?: number;
   /** Leaves subscripts unchecked: faster, and undefined behaviour when one is out of range. */
   readonly unchecked?: boolean;
+  /** How sums of products round; the kernel's own choice unless given. */
+  readonly numerics?: Numerics;
 }
 
 /** A kernel on one target. */
@@ -62,7 +65,8 @@ export function detailsOf(leaves: readonly Leaf[]): ArrayDetails {
   return new Map(leaves.map((l) => [l.name, { each: l.each, group: l.group }]));
 }
 
-const optionsKey = (target: string, o: RunOptions): string => `${target} ${o.threads ?? ""} ${o.unchecked ?? ""}`;
+const optionsKey = (target: string, o: RunOptions): string =>
+  `${target} ${o.threads ?? ""} ${o.unchecked ?? ""} ${o.numerics ?? ""}`;
 
 /** Makes a kernel from a declaration of its parameters and a function. */
 export function kernel<const D extends Declaration>(
@@ -78,7 +82,8 @@ export function kernel<const D extends Declaration>(
     const key = optionsKey(target, run);
     let found = opened.get(key);
     if (!found) {
-      found = kernelOn<D>(openProgram(ir(), target, { ...run, details: detailsOf(flatten(declaration)) }));
+      const details = detailsOf(flatten(declaration));
+      found = kernelOn<D>(openProgram(ir(), target, { numerics: options.numerics, ...run, details }));
       opened.set(key, found);
     }
     return found;

@@ -238,12 +238,13 @@ export class TermLowering {
     return this.#load(view, this.#inArray(view, index), span);
   }
 
-  /** Whether the range of a subscript lies inside a view of known length, and the view inside its array. */
+  /** Whether a subscript is in range by its type, or as the index of a loop over the array. */
   #isProved(view: View, index: Term): boolean {
+    if (view.offset !== undefined) return false;
+    if (countsOver(view.base, index)) return true;
     const type = asNumber(this.#types.of(index));
     const length = known(view.length);
-    if (type.kind !== "integer" || typeof length !== "number" || type.low < 0 || type.high >= length) return false;
-    return view.offset === undefined;
+    return type.kind === "integer" && typeof length === "number" && type.low >= 0 && type.high < length;
   }
 
   /** The subscript of an array's own element, from one of a view. */
@@ -273,10 +274,7 @@ export class TermLowering {
     const own = once(this.#b, "subscript", at);
     const message = `a subscript of ${view.base.name} is outside its row of ${length}`;
     this.#to.sites.push({ reason: "bounds", message, place: placeOfSpan(span) });
-    this.#b.fault(
-      ir.binary("ge", ir.convert("u32", own), ir.constant("u32", length)),
-      this.#to.sites.length,
-    );
+    this.#b.fault(ir.binary("ge", ir.convert("u32", own), ir.constant("u32", length)), this.#to.sites.length);
     return own;
   }
 
@@ -290,7 +288,10 @@ export class TermLowering {
     return this.#function(term, args, dtype, heldAs(result));
   }
 
-  #division(term: Apply, { quotient, operands: within, result }: NonNullable<ReturnType<Types["wholeDivision"]>>): Expr {
+  #division(
+    term: Apply,
+    { quotient, operands: within, result }: NonNullable<ReturnType<Types["wholeDivision"]>>,
+  ): Expr {
     const dtype = heldAs(within);
     const [a, b] = [asNumber(this.#types.of(quotient.a)), asNumber(this.#types.of(quotient.b))];
     const positive = a.kind === "integer" && b.kind === "integer" && a.low >= 0 && b.low >= 0;
@@ -316,7 +317,9 @@ export class TermLowering {
       case "round":
         return isWhole ? x : MATH.round(this.#b, x);
       case "sign":
-        return isWhole ? ir.binary("min", ir.binary("max", convertTo("i32", x), ir.i32(-1)), ir.i32(1)) : MATH.sign(this.#b, x);
+        return isWhole
+          ? ir.binary("min", ir.binary("max", convertTo("i32", x), ir.i32(-1)), ir.i32(1))
+          : MATH.sign(this.#b, x);
       case "sqrt":
         return ir.unary("sqrt", x);
       case "min":
@@ -338,11 +341,11 @@ export class TermLowering {
       case "isNaN":
         return isWhole ? ir.FALSE : this.#differs(x);
       case "isFinite":
-        return isWhole ? ir.TRUE : isFinite(x);
+        return isWhole ? ir.TRUE : hasSize(x);
       case "isInteger": {
         if (isWhole) return ir.TRUE;
         const n = once(this.#b, "x", x);
-        return ir.and(ir.binary("eq", ir.unary("floor", n), n), isFinite(n));
+        return ir.and(ir.binary("eq", ir.unary("floor", n), n), hasSize(n));
       }
       case "fma":
         return ir.fma(x, y, z);
@@ -375,5 +378,14 @@ export class TermLowering {
   }
 }
 
-const isFinite = (x: Expr): Expr =>
-  ir.binary("lt", ir.unary("abs", x), ir.constant(x.dtype, Number.POSITIVE_INFINITY));
+/** Whether a term is the index of a loop from 0 (or more) to the length of an array, or of one as long. */
+function countsOver(base: ArrayBase, index: Term): boolean {
+  const counts = index.kind === "read" ? index.variable.counts : undefined;
+  if (counts?.compare !== "<" || counts.bound.kind !== "length") return false;
+  const over = counts.bound.base;
+  const isAsLong = over === base || (over.group !== undefined && over.group === base.group);
+  return isAsLong && counts.begin.kind === "literal" && counts.begin.value >= 0;
+}
+
+/** Neither infinite nor NaN. */
+const hasSize = (x: Expr): Expr => ir.binary("lt", ir.unary("abs", x), ir.constant(x.dtype, Number.POSITIVE_INFINITY));

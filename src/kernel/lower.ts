@@ -37,7 +37,13 @@ const STORAGE: { readonly [D in ScalarName]: StorageType } = {
   bool: "u8",
 };
 /** How arrays of inferred type are kept. */
-const INFERRED: { readonly [D in DType]: ScalarName } = { f32: "f32", f64: "f64", i32: "i32", u32: "u32", bool: "bool" };
+const INFERRED: { readonly [D in DType]: ScalarName } = {
+  f32: "f32",
+  f64: "f64",
+  i32: "i32",
+  u32: "u32",
+  bool: "bool",
+};
 /** Arrays up to this length are cleared by single stores. */
 const FEW = 16;
 
@@ -88,7 +94,10 @@ export class Lowering {
   #local(variable: Variable): Local {
     let found = this.#locals.get(variable);
     if (!found) {
-      found = this.#b.local(variable.name, variable.declared ? heldAs(this.#declaredType(variable)) : this.#held(variable));
+      found = this.#b.local(
+        variable.name,
+        variable.declared ? heldAs(this.#declaredType(variable)) : this.#held(variable),
+      );
       this.#locals.set(variable, found);
     }
     return found;
@@ -272,7 +281,9 @@ export class Lowering {
   }
   #checkReduction(local: Local, op: Reduction["op"], variable: Variable, span: Span): void {
     const isBits = op === "and" || op === "or" || op === "xor";
-    const fits = isBits ? local.dtype === "bool" || isInteger(local.dtype) : isInteger(local.dtype) || isFloat(local.dtype);
+    const fits = isBits
+      ? local.dtype === "bool" || isInteger(local.dtype)
+      : isInteger(local.dtype) || isFloat(local.dtype);
     if (!fits) refuse("outerAssignment", span, variable.name);
   }
 

@@ -44,7 +44,7 @@ export const REFUSED = {
   template: {
     problem: "a template string has no place in compiled code",
     advice: "use numbers; only the message of assert() may be a (plain) string",
-    example: "({ x, n }) => { x[0] = `${n}`.length; }",
+    example: "({ x }) => { x[0] = `text`.length; }",
   },
   regexp: {
     problem: "a regular expression has no place in compiled code",

@@ -41,7 +41,7 @@ export function alwaysReturns(list: readonly Statement[]): boolean {
         );
       case "WhileStatement":
       case "ForStatement":
-        return isEndless(s.test) && !hasBreak(s.body);
+        return isEndless(s.test) && !hasBreak(s.body, true);
       default:
         return false;
     }
@@ -51,8 +51,11 @@ function isEndless(test: Expression | null | undefined): boolean {
   if (!test) return true;
   return (test.type === "Literal" && !!test.value) || (test.type === "UnaryExpression" && test.operator === "!");
 }
-function hasBreak(node: AnyNode): boolean {
-  return node.type === "BreakStatement" || childrenOf(node).some((child) => !isFunction(child) && hasBreak(child));
+/** Whether a `break` may leave the loop around: an inner loop's own does not, a labelled one may. */
+function hasBreak(node: AnyNode, isDirect: boolean): boolean {
+  if (node.type === "BreakStatement") return isDirect || !!node.label;
+  const isInner = /^(For|While|DoWhile|Switch)/.test(node.type);
+  return childrenOf(node).some((child) => !isFunction(child) && hasBreak(child, isDirect && !isInner));
 }
 
 /** Whether an expression is written for what it does. */
@@ -82,12 +85,7 @@ export function discard(cx: Context, frame: Frame, node: Expression): void {
 }
 
 /** Hands a value to the caller; the jump is the statement's business. */
-export function returnStatement(
-  cx: Context,
-  frame: Frame,
-  argument: Expression | null | undefined,
-  span: Span,
-): void {
+export function returnStatement(cx: Context, frame: Frame, argument: Expression | null | undefined, span: Span): void {
   if (!argument) return;
   if (!frame.wantsValue) return discard(cx, frame, argument);
   const value = expression(cx, frame, argument);

@@ -104,7 +104,10 @@ class Resolver {
     for (const node of nodes) if (node) this.walk(node, scope);
   }
 
-  function(node: AnyNode & { type: "ArrowFunctionExpression" | "FunctionExpression" | "FunctionDeclaration" }, outer: Scope): void {
+  function(
+    node: AnyNode & { type: "ArrowFunctionExpression" | "FunctionExpression" | "FunctionDeclaration" },
+    outer: Scope,
+  ): void {
     const scope = new Scope(outer, true);
     if (node.type === "FunctionExpression" && node.id) this.declare(scope, node.id, "function");
     for (const p of node.params) for (const id of namesOf(p)) this.declare(scope, id, "parameter");

@@ -5,26 +5,17 @@
  * of its list into the other branch, so that early returns become plain branches, which vectorise; only a jump from
  * deeper inside becomes a block with an exit.
  */
-import type { AnyNode, Expression, Identifier, Pattern, Statement } from "acorn";
+import type { AnyNode, Expression, Pattern, Statement } from "acorn";
 import { elementOf } from "./access.ts";
 import { bindingOf, declarePattern } from "./bind.ts";
-import { type Context, type Frame, type Jumps, newMark, spanOf, valueOf } from "./context.ts";
+import { type Context, type Frame, type Jumps, newMark, spanOf, valueFor } from "./context.ts";
+import { type Counter, counterOf, isInvariant, stepOf } from "./counters.ts";
 import type { Span } from "./errors.ts";
 import { branch, effect, expression, functionValue, term } from "./expressions.ts";
 import { binary, known, literal } from "./fold.ts";
 import { refuse } from "./refusals.ts";
 import { returnStatement } from "./returns.ts";
-import {
-  assignedIn,
-  type Counting,
-  isTerm,
-  type Mark,
-  type Step,
-  someTerm,
-  storedIn,
-  type Term,
-  type Variable,
-} from "./terms.ts";
+import { isTerm, type Mark, type Step, type Term } from "./terms.ts";
 import type { Value } from "./values.ts";
 
 /** Marks that the end of the current list leads to anyway. */
@@ -195,7 +186,13 @@ function labelled(cx: Context, frame: Frame, node: Statement, tails: Tails, labe
 }
 
 /** A loop's body, left by `continue` through its own mark. */
-function loopBody(cx: Context, frame: Frame, labels: readonly string[], breaks: Mark, run: (tails: Tails) => void): void {
+function loopBody(
+  cx: Context,
+  frame: Frame,
+  labels: readonly string[],
+  breaks: Mark,
+  run: (tails: Tails) => void,
+): void {
   const continues = newMark();
   const steps = cx.body(() =>
     within(frame, { labels, breaks, continues, isBlock: false }, () => run(new Set([continues]))),
@@ -247,89 +244,6 @@ function forStatement(
   repeat(cx, frame, labels, { test: node.test, body: node.body, update: node.update });
 }
 
-/** A `for` whose index is set, compared and stepped in its head and nowhere else. */
-interface Counter {
-  readonly id: Identifier;
-  readonly begin: Expression;
-  readonly compare: Counting["compare"];
-  readonly bound: Expression;
-  readonly update: Expression;
-  /** The part of the head that sets the index, and the other declarations. */
-  readonly own: AnyNode;
-  readonly others: readonly Statement[];
-}
-const FLIPPED: { readonly [C in Counting["compare"]]: Counting["compare"] } = {
-  "<": ">",
-  "<=": ">=",
-  ">": "<",
-  ">=": "<=",
-};
-
-function counterOf(frame: Frame, node: AnyNode & { type: "ForStatement" }): Counter | undefined {
-  const { init, test, update } = node;
-  if (test?.type !== "BinaryExpression" || !(test.operator in FLIPPED) || !update) return undefined;
-  const compare = test.operator as Counting["compare"];
-  for (const [side, other, op] of [
-    [test.left, test.right, compare],
-    [test.right, test.left, FLIPPED[compare]],
-  ] as const) {
-    if (side.type !== "Identifier" || other.type === "PrivateIdentifier") continue;
-    const head = headOf(init, side.name);
-    const binding = frame.unit.names.bindings.get(side);
-    if (!head || !binding || !isOnlyIn(binding, node)) continue;
-    return { ...head, compare: op, bound: other, update };
-  }
-  return undefined;
-}
-/** The part of a loop's head that sets `name`. */
-function headOf(
-  init: AnyNode | null | undefined,
-  name: string,
-): Pick<Counter, "id" | "begin" | "own" | "others"> | undefined {
-  if (init?.type === "AssignmentExpression" && init.operator === "=") {
-    const { left: id, right: begin } = init;
-    return id.type === "Identifier" && id.name === name ? { id, begin, own: init, others: [] } : undefined;
-  }
-  if (init?.type !== "VariableDeclaration") return undefined;
-  const own = init.declarations.find((d) => d.id.type === "Identifier" && d.id.name === name);
-  if (own?.id.type !== "Identifier" || !own.init) return undefined;
-  const rest = init.declarations.filter((d) => d !== own);
-  const others = rest.length > 0 ? [{ ...init, declarations: rest }] : [];
-  return { id: own.id, begin: own.init, own: { ...init, declarations: [own] }, others };
-}
-/** Whether a name is used inside a loop only, and assigned by its head and its update alone. */
-function isOnlyIn(
-  binding: ReturnType<typeof bindingOf>,
-  loop: AnyNode & { type: "ForStatement" },
-): boolean {
-  const inside = (id: Identifier, part: AnyNode | null | undefined): boolean =>
-    !!part && id.start >= part.start && id.end <= part.end;
-  return (
-    binding.references.every((id) => inside(id, loop) && !inside(id, loop.init)) &&
-    binding.assignments.every((id) => inside(id, loop.update) || inside(id, loop.init))
-  );
-}
-
-/** The constant that the update adds to the index. */
-function stepOf(cx: Context, frame: Frame, { id, update }: Counter): number | undefined {
-  const isIndex = (node: AnyNode): boolean => node.type === "Identifier" && node.name === id.name;
-  if (update.type === "UpdateExpression" && isIndex(update.argument)) return update.operator === "++" ? 1 : -1;
-  if (update.type !== "AssignmentExpression" || !isIndex(update.left)) return undefined;
-  const { operator, right } = update;
-  if (operator === "+=" || operator === "-=") return wholeNumber(cx, frame, right, operator === "+=" ? 1 : -1);
-  if (operator !== "=" || right.type !== "BinaryExpression") return undefined;
-  if (!isIndex(right.left) || (right.operator !== "+" && right.operator !== "-")) return undefined;
-  return wholeNumber(cx, frame, right.right, right.operator === "+" ? 1 : -1);
-}
-function wholeNumber(cx: Context, frame: Frame, node: AnyNode, sign: number): number | undefined {
-  let value: number | boolean | undefined;
-  const steps = cx.body(() => {
-    value = known(term(cx, frame, node));
-  });
-  const whole = steps.length === 0 && Number.isInteger(value) && value !== 0;
-  return whole ? sign * Number(value) : undefined;
-}
-
 function countedLoop(
   cx: Context,
   frame: Frame,
@@ -367,18 +281,6 @@ function countedLoop(
   cx.emit({ kind: "loop", mark, body: whole });
 }
 
-/** Whether a loop's body leaves the value of a term alone. */
-function isInvariant(bound: Term, index: Variable, body: readonly Step[]): boolean {
-  const assigned = assignedIn(body);
-  const stored = storedIn(body);
-  return !someTerm(
-    bound,
-    (t) =>
-      (t.kind === "read" && (t.variable === index || assigned.has(t.variable))) ||
-      (t.kind === "element" && stored.has(t.view.base)),
-  );
-}
-
 function forOf(cx: Context, frame: Frame, node: AnyNode & { type: "ForOfStatement" }, labels: readonly string[]): void {
   const span = spanOf(frame, node.right);
   const over = expression(cx, frame, node.right);
@@ -390,7 +292,7 @@ function forOf(cx: Context, frame: Frame, node: AnyNode & { type: "ForOfStatemen
   const { left } = node;
   const body = cx.loop(() =>
     loopBody(cx, frame, labels, mark, (tails) => {
-      const item = valueOf(elementOf(cx, over, { kind: "read", variable: index, span }, span), span);
+      const item = valueFor(elementOf(cx, over, { kind: "read", variable: index, span }, span), span);
       const [declared] = left.type === "VariableDeclaration" ? left.declarations : [];
       if (!declared) return refuse("update", spanOf(frame, left), "this");
       // The element is read once, before the body can change it.

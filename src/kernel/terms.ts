@@ -4,8 +4,9 @@
  * Terms are pure; all effects are steps, in the order JavaScript runs them. A variable or array whose type is not
  * declared collects what is assigned to it, from which inference finds its type.
  */
-import type { Span } from "./errors.ts";
+
 import type { ScalarName } from "./declare.ts";
+import type { Span } from "./errors.ts";
 
 /** The body of an outermost `parallel` loop: what is declared inside belongs to one iteration. */
 export interface Region {
@@ -45,6 +46,8 @@ export interface ArrayBase {
   readonly element: ScalarName | undefined;
   readonly length: number | undefined;
   readonly data: readonly number[] | undefined;
+  /** Arrays of one group have the same length: the fields of an array of structs. */
+  readonly group: string | undefined;
   /** Everything that is stored in it. */
   readonly contents: Term[];
 }

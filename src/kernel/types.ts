@@ -76,9 +76,7 @@ export function printType(type: Type): string {
 }
 export const sameType = (a: Type, b: Type): boolean =>
   a.kind === b.kind &&
-  (a.kind !== "integer" ||
-    b.kind !== "integer" ||
-    (a.low === b.low && a.high === b.high && a.literal === b.literal));
+  (a.kind !== "integer" || b.kind !== "integer" || (a.low === b.low && a.high === b.high && a.literal === b.literal));
 
 /** A boolean as a number: 0 or 1. */
 export const asNumber = (type: Type): Type => (type.kind === "bool" ? integer(0, 1) : type);

@@ -85,3 +85,6 @@ export function flipSign(x: Expr, sign: Expr): Expr {
 
 /** A value that is not negative, given the sign of `from`. `x` is used twice when it is an f64: name it first. */
 export const withSignOf = (x: Expr, from: Expr): Expr => flipSign(x, signBit(from));
+
+/** The first 26 bits of an f64's 53: products of two such numbers are exact. `x` is used twice: name it first. */
+export const upperBits = (x: Expr): Expr => fromWords(highWord(x), and(lowWord(x), int(-0x8000000)));

@@ -52,6 +52,9 @@ const EXP2 = [
 const SINH = [0.1666671633720398, 0.008330270648002625, 0.00020373340521473438];
 
 interface Reduced {
+  /** x - n ln 2 = start - lost, and r is that difference rounded. */
+  readonly start: Expr;
+  readonly lost: Expr;
   /** The sum whose low bits hold n. */
   readonly rounded: Expr;
   readonly r: Expr;
@@ -61,13 +64,15 @@ interface Reduced {
 function reduce(b: Builder, x: Expr): Reduced {
   const rounded = b.let("k", add(mul(x, LOG2_E), f32(ROUNDER)));
   const n = b.let("n", sub(rounded, f32(ROUNDER)));
-  return { rounded, r: b.let("r", sub(sub(x, mul(n, LN2_HIGH)), mul(n, LN2_LOW))) };
+  const start = b.let("start", sub(x, mul(n, LN2_HIGH)));
+  const lost = b.let("lost", mul(n, LN2_LOW));
+  return { rounded, start, lost, r: b.let("r", sub(start, lost)) };
 }
 
-/** e^r - 1 for the reduced r. */
-function expm1Reduced(b: Builder, r: Expr): Expr {
+/** e^r - 1 - r for the reduced r. */
+function bend(b: Builder, r: Expr): Expr {
   const square = b.let("s", mul(r, r));
-  return add(r, mul(square, polynomial(r, EXP, square)));
+  return mul(square, polynomial(r, EXP, square));
 }
 
 /** p 2^(n + shift), in two halves: for n from -252 to 254. */
@@ -80,7 +85,7 @@ function scale(b: Builder, p: Expr, rounded: Expr, shift = 0): Expr {
 /** e^x 2^shift, for x between -104 and 89 (or NaN). */
 function expInRange(b: Builder, x: Expr, shift = 0): Expr {
   const { rounded, r } = reduce(b, x);
-  return scale(b, add(expm1Reduced(b, r), f32(1)), rounded, shift);
+  return scale(b, add(add(r, bend(b, r)), f32(1)), rounded, shift);
 }
 
 export function exp32(b: Builder, x: Expr): Expr {
@@ -97,9 +102,10 @@ export function exp2_32(b: Builder, x: Expr): Expr {
 /** 2^n (e^r - 1 + (1 - 2^-n)): exact where the parts cancel, and e^r - 1 itself when n is 0. */
 export function expm1_32(b: Builder, x: Expr): Expr {
   const clamped = b.let("x", clamp(x, -18, 89));
-  const { rounded, r } = reduce(b, clamped);
+  const { rounded, start, lost, r } = reduce(b, clamped);
+  const reduced = add(start, sub(bend(b, r), lost));
   const inverse = fromBits(shl(binary("max", sub(int(ROUNDER_BITS + 127), bits(rounded)), int(0)), 23));
-  const y = scale(b, sub(expm1Reduced(b, r), sub(inverse, f32(1))), rounded);
+  const y = scale(b, sub(reduced, sub(inverse, f32(1))), rounded);
   return select(eq(x, f32(0)), x, y);
 }
 

@@ -54,6 +54,9 @@ const SINH = [
 ];
 
 interface Reduced {
+  /** x - n ln 2 = start - lost, and r is that difference rounded. */
+  readonly start: Expr;
+  readonly lost: Expr;
   /** The sum whose low word holds n. */
   readonly rounded: Expr;
   readonly r: Expr;
@@ -63,13 +66,15 @@ interface Reduced {
 function reduce(b: Builder, x: Expr): Reduced {
   const rounded = b.let("k", add(mul(x, f64(Math.LOG2E)), f64(ROUNDER)));
   const n = b.let("n", sub(rounded, f64(ROUNDER)));
-  return { rounded, r: b.let("r", sub(sub(x, mul(n, LN2_HIGH)), mul(n, LN2_LOW))) };
+  const start = b.let("start", sub(x, mul(n, LN2_HIGH)));
+  const lost = b.let("lost", mul(n, LN2_LOW));
+  return { rounded, start, lost, r: b.let("r", sub(start, lost)) };
 }
 
-/** e^r - 1 for the reduced r. */
-function expm1Reduced(b: Builder, r: Expr): Expr {
+/** e^r - 1 - r for the reduced r. */
+function bend(b: Builder, r: Expr): Expr {
   const square = b.let("s", mul(r, r));
-  return add(r, mul(square, polynomial(r, EXP, square)));
+  return mul(square, polynomial(r, EXP, square));
 }
 
 /** 2^(exponent - 1023). */
@@ -85,25 +90,31 @@ function scale(b: Builder, p: Expr, rounded: Expr, shift = 0): Expr {
 /** e^x 2^shift for x between -746 and 711 (or NaN). */
 function expInRange(b: Builder, x: Expr, shift = 0): Expr {
   const { rounded, r } = reduce(b, x);
-  return scale(b, add(expm1Reduced(b, r), f64(1)), rounded, shift);
+  return scale(b, add(add(r, bend(b, r)), f64(1)), rounded, shift);
 }
 
 export function exp64(b: Builder, x: Expr): Expr {
   return expInRange(b, b.let("x", clamp(x, -746, 710)));
 }
 
-export function exp2_64(b: Builder, x: Expr): Expr {
-  const clamped = b.let("x", clamp(x, -1076, 1025));
-  const rounded = b.let("k", add(clamped, f64(ROUNDER)));
-  const r = b.let("r", sub(clamped, sub(rounded, f64(ROUNDER))));
+/** 2^(high + low) for |high| up to 1200 (or NaN) and a low that does not carry it over 1/2. */
+export function exp2Reduced(b: Builder, high: Expr, low: Expr | undefined): Expr {
+  const rounded = b.let("k", add(high, f64(ROUNDER)));
+  const exact = sub(high, sub(rounded, f64(ROUNDER)));
+  const r = b.let("r", low === undefined ? exact : add(exact, low));
   return scale(b, add(mul(polynomial(r, EXP2, b.let("s", mul(r, r))), r), f64(1)), rounded);
+}
+
+export function exp2_64(b: Builder, x: Expr): Expr {
+  return exp2Reduced(b, b.let("x", clamp(x, -1076, 1025)), undefined);
 }
 
 /** 2^n (e^r - 1 + (1 - 2^-n)): exact where the parts cancel, and e^r - 1 itself when n is 0. */
 export function expm1_64(b: Builder, x: Expr): Expr {
-  const { rounded, r } = reduce(b, b.let("x", clamp(x, -40, 710)));
+  const { rounded, start, lost, r } = reduce(b, b.let("x", clamp(x, -40, 710)));
+  const reduced = add(start, sub(bend(b, r), lost));
   const inverse = powerOfTwo(binary("max", sub(int(2046 + 1023), lowWord(rounded)), int(0)));
-  const y = scale(b, sub(expm1Reduced(b, r), sub(inverse, f64(1))), rounded);
+  const y = scale(b, sub(reduced, sub(inverse, f64(1))), rounded);
   return select(eq(x, f64(0)), x, y);
 }
 
@@ -145,7 +156,7 @@ export function tanh64(b: Builder, x: Expr): Expr {
   const a = b.let("a", atMost(abs(x), 22));
   const { rounded, r } = reduce(b, b.let("x", add(a, a)));
   const power = powerOfTwo(sub(lowWord(rounded), int(1023)));
-  const e = mul(add(expm1Reduced(b, r), f64(1)), power);
+  const e = mul(add(add(r, bend(b, r)), f64(1)), power);
   const square = b.let("s", mul(a, a));
   const small = b.let("small", lt(a, f64(TANH_SMALL)));
   const numerator = select(small, mul(mul(a, square), polynomial(square, TANH_G)), f64(2));

@@ -64,7 +64,7 @@ export function acos32(b: Builder, x: Expr): Expr {
   const twice = b.let("t", add(sum, sum));
   const negative = b.let("negative", lt(x, f32(0)));
   const outer = select(negative, sub(PI, sub(twice, PI_LOW)), twice);
-  const inner = sub(HALF_PI, sub(select(negative, sub(f32(0), sum), sum), HALF_PI_LOW));
+  const inner = sub(HALF_PI, sub(select(negative, neg(sum), sum), HALF_PI_LOW));
   return select(large, outer, inner);
 }
 

@@ -9,7 +9,7 @@
 import type { Builder } from "../ir/build.ts";
 import { buffer, get, load, unary } from "../ir/build.ts";
 import type { Expr } from "../ir/nodes.ts";
-import { add, and, convert, f64, floor, fromWords, highWord, int, lowWord, mul, sub } from "./common.ts";
+import { add, convert, f64, floor, int, mul, sub, upperBits } from "./common.ts";
 
 const PIECE_BITS = 24;
 /** Pieces needed for the largest f32 and the largest f64, with the bits that the closest multiples of pi / 2 use up. */
@@ -64,6 +64,6 @@ export function reduceLarge(b: Builder, x: Expr): Turn {
 
 /** x as a sum of two numbers of 26 and 27 bits. */
 function halves(b: Builder, x: Expr): [Expr, Expr] {
-  const upper = b.let("upper", fromWords(highWord(x), and(lowWord(x), int(-0x8000000))));
+  const upper = b.let("upper", upperBits(x));
   return [upper, sub(x, upper)];
 }

@@ -89,7 +89,10 @@ interface Parts {
   readonly turns: Expr;
 }
 
-function parts(b: Builder, x: Expr): Parts {
+/** Shared by the sine and the cosine of one angle. */
+const parts = (b: Builder, x: Expr): Parts => b.once("sincos32", x, () => newParts(b, x));
+
+function newParts(b: Builder, x: Expr): Parts {
   const { quadrant, r } = reduce(b, b.let("a", abs(x)), false);
   const square = b.let("s", mul(r, r));
   return {

@@ -12,9 +12,9 @@ export function openProgram(
   options: Partial<ProgramOptions> = {},
 ): Program {
   const all: ProgramOptions = {
+    ...options,
     threads: options.threads ?? defaultThreads(),
     unchecked: options.unchecked ?? false,
-    details: options.details,
   };
   const { target } = chooseTarget(wish);
   const program = new Program(module, target, all);

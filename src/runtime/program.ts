@@ -5,7 +5,7 @@
 import { type TypedArray, viewArray } from "../ir/arrays.ts";
 import type { Buffer, Module } from "../ir/nodes.ts";
 import { conflictIn } from "../ir/passes/dependence.ts";
-import { lower } from "../ir/pipeline.ts";
+import { lower, type Numerics } from "../ir/pipeline.ts";
 import { placeOf } from "../ir/places.ts";
 import { printExpr, printModule } from "../ir/print.ts";
 import { LockstepError } from "../platform/errors.ts";
@@ -41,6 +41,7 @@ export interface ProgramOptions {
   readonly threads: number;
   /** Leaves subscripts unchecked: out of range is then undefined behaviour. */
   readonly unchecked: boolean;
+  readonly numerics?: Numerics | undefined;
   /** What the front end knows of its arrays beyond the module. */
   readonly details?: ArrayDetails | undefined;
 }
@@ -89,7 +90,7 @@ export class Program {
   #compile(): Loaded {
     const start = performance.now();
     refuseConflicts(this.module);
-    const lowered = lower(this.module, { ...this.target.machine, unchecked: this.#options.unchecked });
+    const lowered = this.#lowered();
     const layout = planArena(lowered);
     const executable = this.target.compile({ module: lowered, arena: layout }, { threads: this.#options.threads });
     const arena = this.#heap.allocate(layout.bytes);
@@ -114,6 +115,11 @@ export class Program {
       options,
       run: debugLevel() >= 2 ? reportCall(this.module, signature, run) : run,
     };
+  }
+
+  #lowered(): Module {
+    const { unchecked, numerics } = this.#options;
+    return lower(this.module, { ...this.target.machine, unchecked, numerics });
   }
 
   #instantiate(executable: Executable, arena: number): { entry: Entry; scratch: number | undefined } {
@@ -148,7 +154,7 @@ export class Program {
       case "ir":
         return printModule(this.module);
       case "lowered":
-        return printModule(lower(this.module, { ...this.target.machine, unchecked: this.#options.unchecked }));
+        return printModule(this.#lowered());
       case "code":
         return this.#load().executable.source();
       default:

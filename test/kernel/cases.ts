@@ -1,3 +1,6 @@
+// biome-ignore-all lint/suspicious/noAssignInExpressions: minifiers write such code
+// biome-ignore-all lint/complexity/noCommaOperator: minifiers write such code
+// biome-ignore-all lint/suspicious/noConfusingLabels: labels are part of the language
 /**
  * @file Kernels that use every allowed construct, with arguments. They are run as they are, minified and as a
  * transpiler prints them, and compared with the raw functions.
@@ -303,13 +306,10 @@ add(
   ({ x, n }) => {
     let a = 0,
       b = 1;
-    // biome-ignore lint: what minifiers write
     (a = 3), (b = a + 2), n > 2 && (x[0] = a), n > 100 || (x[1] = b);
     n > 3 ? (x[2] = 1) : (x[3] = 2);
-    // biome-ignore lint: what minifiers write
     x[4] = (x[5] = 8) + 1;
     void (x[6] = 4);
-    // biome-ignore lint: what minifiers write
     return void (x[7] = 1 / 0);
   },
   () => ({ x: new Float32Array(8), n: 4 }),
@@ -501,8 +501,9 @@ add(
     x: f32.array(),
     y: f64.array(),
     k: i32.array(),
-    distance: inline({ square, scale: constant(0.5) }, ({ square, scale }, a: number, b: number) =>
-      Math.sqrt(square(a) + square(b)) * scale,
+    distance: inline(
+      { square, scale: constant(0.5) },
+      ({ square, scale }, a: number, b: number) => Math.sqrt(square(a) + square(b)) * scale,
     ),
     square,
     twice: inline((f: (x: number) => number, x: number) => f(f(x))),
@@ -760,7 +761,7 @@ add(
         Math.log(1 + Math.abs(v)) +
         sigmoid(v) +
         Math.atan2(v, 2) +
-        Math.pow(Math.abs(v), 1.5) +
+        Math.abs(v) ** 1.5 +
         Math.hypot(v, 3) +
         fma(v, 2, 1) +
         mulAdd(v, v, 0.5);

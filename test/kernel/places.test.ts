@@ -8,12 +8,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, transformSync } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Load, Store } from "../../src/ir/nodes.ts";
+import { placeOf } from "../../src/ir/places.ts";
+import { eachExprIn, eachStmt } from "../../src/ir/walk.ts";
 import { compileKernel } from "../../src/kernel/compile.ts";
 import { constant, f32, inline } from "../../src/kernel/declare.ts";
 import { KernelError } from "../../src/kernel/errors.ts";
-import { placeOf } from "../../src/ir/places.ts";
-import type { Load, Store } from "../../src/ir/nodes.ts";
-import { eachExprIn, eachStmt } from "../../src/ir/walk.ts";
 import { compile, kernel, specOf } from "./support.ts";
 
 const SOURCE = `import { compileKernel, f32, kernel, specOf } from "./front.mjs";
@@ -62,13 +62,21 @@ describe("the original line", () => {
   const run = (...args: string[]): string => execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
 
   test("is found where types were replaced by blanks", () => {
-    writeFileSync(join(folder, "main.mjs"), `import { loadUserModule } from "./front.mjs"; await loadUserModule("user.ts");`);
+    writeFileSync(
+      join(folder, "main.mjs"),
+      `import { loadUserModule } from "./front.mjs"; await loadUserModule("user.ts");`,
+    );
     const message = run("main.mjs");
     expect(message).toMatch(ORIGINAL);
     expect(message).toMatch(/kernel\(\) is called at .*user\.ts:6:14/);
   });
   test("is found through a source map inside the file", () => {
-    const { code } = transformSync(SOURCE, { loader: "ts", sourcemap: "inline", minify: true, sourcefile: "original.ts" });
+    const { code } = transformSync(SOURCE, {
+      loader: "ts",
+      sourcemap: "inline",
+      minify: true,
+      sourcefile: "original.ts",
+    });
     writeFileSync(join(folder, "minified.mjs"), code);
     expect(run("minified.mjs")).toMatch(ORIGINAL);
   });
@@ -160,5 +168,8 @@ test("loads and stores know their line", () => {
   const note = (node: Load | Store): number => places.push(placeOf(node));
   eachExprIn(module.entry.body, (e) => e.kind === "load" && note(e));
   eachStmt(module.entry.body, (s) => s.kind === "store" && note(s));
-  expect(places).toEqual([expect.stringMatching(/^2:\d+ {2}x\[0\] = x\[1\];$/), expect.stringMatching(/^2:\d+ {2}x\[0\]/)]);
+  expect(places).toEqual([
+    expect.stringMatching(/^2:\d+ {2}x\[0\] = x\[1\];$/),
+    expect.stringMatching(/^2:\d+ {2}x\[0\]/),
+  ]);
 });

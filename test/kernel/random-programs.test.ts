@@ -6,7 +6,7 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Declaration, f64, i32 } from "../../src/kernel/declare.ts";
+import { type Declaration, f32, f64, i32 } from "../../src/kernel/declare.ts";
 import { compile, run } from "./support.ts";
 
 type AnyFunction = (...args: never[]) => unknown;
@@ -31,7 +31,10 @@ const float: fc.Memo<string> = fc.memo((depth) =>
 );
 const whole: fc.Memo<string> = fc.memo((depth) =>
   depth <= 1
-    ? fc.oneof(fc.constantFrom("n", "m", "i", "j", "k[0]", "k[i]", "3", "(-1)", "0"), fc.integer().map((v) => `(${v})`))
+    ? fc.oneof(
+        fc.constantFrom("n", "m", "i", "j", "k[0]", "k[i]", "3", "(-1)", "0"),
+        fc.integer().map((v) => `(${v})`),
+      )
     : fc.oneof(
         fc.tuple(whole(), fc.constantFrom("+", "-"), whole()).map(([a, op, b]) => `((${a} ${op} ${b}) | 0)`),
         fc.tuple(whole(), fc.constantFrom("&", "|", "^", "<<", ">>"), whole()).map(([a, o, b]) => `(${a} ${o} ${b})`),
@@ -76,7 +79,9 @@ const statement: fc.Memo<string> = fc.memo((depth) =>
       ),
 );
 const block = (): fc.Arbitrary<string> => fc.array(statement(), { minLength: 1, maxLength: 3 }).map((s) => s.join(" "));
-const program = fc.array(statement(3), { minLength: 1, maxLength: 4 }).map((list) => `let c = a; let j = n; let i = 1; i = 1; ${list.join(" ")} x[3] = c; k[3] = j;`);
+const program = fc
+  .array(statement(3), { minLength: 1, maxLength: 4 })
+  .map((list) => `let c = a; let j = n; let i = 1; i = 1; ${list.join(" ")} x[3] = c; k[3] = j;`);
 
 const specials = [0, -0, 1, -1.5, 1e10, -4e9, 2 ** 31, Number.NaN, Number.POSITIVE_INFINITY, 5e-324];
 const numbers = fc.oneof(fc.constantFrom(...specials), fc.double());
@@ -99,6 +104,63 @@ test("random programs give JavaScript's bits", () => {
       expect(run(compile(declaration, fn), declaration, compiled)).toBe(0);
       expect(compiled.x).toEqual(raw.x);
       expect(compiled.k).toEqual(raw.k);
+    }),
+    { numRuns: Number(process.env.LOCKSTEP_RUNS ?? 150) },
+  );
+}, 120_000);
+
+/** An expression over f32, and the same with every rounding written out. */
+interface Rounded {
+  readonly text: string;
+  readonly model: string;
+}
+const rounded: fc.Memo<Rounded> = fc.memo((depth) =>
+  depth <= 1
+    ? fc.oneof(
+        fc.constantFrom("a", "b", "x[0]", "x[1]", "x[i]").map((text) => ({ text, model: text })),
+        fc
+          .constantFrom("0.1", "3", "1e9", "(-7.3)")
+          .map((text) => ({ text: `(${text})`, model: `Math.fround(${text})` })),
+        fc.constantFrom("k[0]", "n").map((v) => ({ text: `Math.fround(${v})`, model: `Math.fround(${v})` })),
+      )
+    : fc.oneof(
+        fc.tuple(rounded(), fc.constantFrom("+", "-", "*", "/"), rounded()).map(([a, op, b]) => ({
+          // A sum of two literals is folded before it is rounded.
+          text: `(${a.text} ${op} (x[2] * ${b.text}))`,
+          model: `Math.fround(${a.model} ${op} Math.fround(x[2] * ${b.model}))`,
+        })),
+        rounded().map((a) => ({
+          text: `Math.sqrt(x[0] * ${a.text})`,
+          model: `Math.fround(Math.sqrt(Math.fround(x[0] * ${a.model})))`,
+        })),
+        fc.tuple(rounded(), rounded(), rounded()).map(([a, b, c]) => ({
+          text: `(${a.text} < x[1] ? ${b.text} : ${c.text})`,
+          model: `(${a.model} < x[1] ? ${b.model} : ${c.model})`,
+        })),
+        fc.tuple(rounded(), rounded()).map(([a, b]) => ({
+          text: `Math.max(${a.text}, -${b.text})`,
+          model: `Math.max(${a.model}, -${b.model})`,
+        })),
+      ),
+);
+const singles = { x: f32.array(), k: i32.array(), a: f32, b: f32, n: i32 } as const satisfies Declaration;
+
+test("every operation on f32 rounds once", () => {
+  fc.assert(
+    fc.property(rounded(4), inputs, ({ text, model }, input) => {
+      const made = (body: string) =>
+        new Function(`return ({ x, k, a, b, n }) => { const i = 1; x[3] = ${body}; }`)() as AnyFunction;
+      const args = () => ({
+        x: Float32Array.from(input.x),
+        k: Int32Array.from(input.k),
+        a: Math.fround(input.a),
+        b: Math.fround(input.b),
+        n: input.n,
+      });
+      const [compiled, raw] = [args(), args()];
+      (made(model) as unknown as (args: object) => void)(raw);
+      run(compile(singles, made(text)), singles, compiled);
+      expect(compiled.x).toEqual(raw.x);
     }),
     { numRuns: Number(process.env.LOCKSTEP_RUNS ?? 150) },
   );

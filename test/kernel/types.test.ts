@@ -105,7 +105,8 @@ describe("numbers that meet without a conversion", () => {
     expect(results("bytes[0] = i; bytes[1] = 300; bytes[2] = flag; bytes[3] = x > 2;").bytes).toEqual([249, 44, 1, 0]);
   });
   test("division by integer zero gives 0", () => {
-    const body = "const z = i + 7; is[0] = (i / z) | 0; is[1] = Math.floor(i / z); is[2] = Math.ceil(i / z); is[3] = i % z;";
+    const body =
+      "const z = i + 7; is[0] = (i / z) | 0; is[1] = Math.floor(i / z); is[2] = Math.ceil(i / z); is[3] = i % z;";
     expect(results(body).is).toEqual([0, 0, 0, 0]);
   });
   test("the quotient of the smallest i32 and -1 wraps", () => {

@@ -15,7 +15,8 @@ export const newMemory = (shared = true): WebAssembly.Memory =>
 /** Variants of the target that must all agree. */
 export const VARIANTS: { readonly [name: string]: Partial<WasmFeatures> } = {
   "as found": {},
-  "without relaxed SIMD": { relaxedSimd: false, fusedMadd: false },
+  "without relaxed SIMD": { relaxedSimd: false, fusedMadd: false, wide: false },
+  "for joined pairs": { wide: true },
 };
 export const featuresOf = (less: Partial<WasmFeatures>): WasmFeatures => ({ ...wasmFeatures(), ...less });
 

@@ -5,9 +5,20 @@
  * here serves every target and keeps generated code short.
  */
 import { get } from "../build.ts";
-import type { Expr, Func, Local, Module, Stmt } from "../nodes.ts";
+import type { Assign, Expr, Func, Local, Module, Stmt } from "../nodes.ts";
 import { simplifyNode } from "../rewrites.ts";
-import { eachExpr, eachStmt, mapExpr, mapStmts, readLocals, structuralKey, withBodies, withExprs } from "../walk.ts";
+import {
+  assignedLocals,
+  eachExpr,
+  eachStmt,
+  mapExpr,
+  mapStmts,
+  readLocals,
+  stmtBodies,
+  structuralKey,
+  withBodies,
+  withExprs,
+} from "../walk.ts";
 import { rewriteFunctions } from "./rewrite.ts";
 
 /** Locals that are assigned in one place only, parameters and loop indices included. */
@@ -25,10 +36,14 @@ function singlyAssigned(f: Func): Set<Local> {
   return new Set([...count].filter(([, n]) => n === 1).map(([l]) => l));
 }
 
-/** Replaces reads of names for the same value, and values computed before on every way here. */
+/**
+ * Replaces reads of names for the same value, and values computed before on every way here. Locals that change are told
+ * apart by how often they have been assigned; a loop counts as assigning what its body assigns, before and after.
+ */
 class CommonValues {
   readonly #once: ReadonlySet<Local>;
   readonly #instead = new Map<Local, Expr>();
+  readonly #versions = new Map<Local, number>();
   constructor(once: ReadonlySet<Local>) {
     this.#once = once;
   }
@@ -38,37 +53,53 @@ class CommonValues {
     const here = new Map(known);
     return body.flatMap((s) => {
       const renamed = withExprs(s, (e) => mapExpr(e, (x) => simplifyNode(this.#renamed(x))));
-      if (renamed.kind === "assign" && this.#once.has(renamed.local)) {
-        const { local, value } = renamed;
-        const alias = this.#alias(value, here);
-        if (alias) {
-          this.#instead.set(local, alias);
-          return [];
-        }
-        if (this.#isStable(value)) here.set(structuralKey(value), local);
-      }
-      return [withBodies(renamed, (inner) => this.body(inner, here))];
+      if (renamed.kind === "assign") return this.#assign(renamed, here);
+      const bodies = stmtBodies(renamed);
+      if (bodies.length === 0) return [renamed];
+      const changed = bodies.flatMap((inner) => [...assignedLocals(inner)]);
+      if (renamed.kind !== "if") this.#bump(changed);
+      const result = withBodies(renamed, (inner) => this.body(inner, here));
+      this.#bump(changed);
+      return [result];
     });
+  }
+
+  #bump(locals: readonly Local[]): void {
+    for (const l of locals) this.#versions.set(l, (this.#versions.get(l) ?? 0) + 1);
+  }
+
+  #assign(s: Assign, here: Map<string, Local>): Stmt[] {
+    const key = this.#key(s.value);
+    if (this.#once.has(s.local)) {
+      const alias = this.#alias(s.value, key, here);
+      if (alias) {
+        this.#instead.set(s.local, alias);
+        return [];
+      }
+      if (key !== undefined) here.set(key, s.local);
+    } else this.#bump([s.local]);
+    return [s];
   }
 
   #renamed(e: Expr): Expr {
     return e.kind === "get" ? (this.#instead.get(e.local) ?? e) : e;
   }
 
-  #alias(value: Expr, here: ReadonlyMap<string, Local>): Expr | undefined {
+  #alias(value: Expr, key: string | undefined, here: ReadonlyMap<string, Local>): Expr | undefined {
     if (value.kind === "const") return value;
     if (value.kind === "get" && this.#once.has(value.local)) return value;
-    const same = this.#isStable(value) ? here.get(structuralKey(value)) : undefined;
+    const same = key === undefined ? undefined : here.get(key);
     return same && get(same);
   }
 
-  /** Whether an expression gives the same value wherever its locals are in sight. */
-  #isStable(e: Expr): boolean {
-    let stable = true;
+  /** What an expression's value depends on; nothing when it reads memory, or is not worth a lookup. */
+  #key(e: Expr): string | undefined {
+    if (e.kind === "const" || e.kind === "get") return undefined;
+    let loads = false;
     eachExpr(e, (x) => {
-      if (x.kind === "load" || (x.kind === "get" && !this.#once.has(x.local))) stable = false;
+      loads ||= x.kind === "load";
     });
-    return stable;
+    return loads ? undefined : structuralKey(e, (l) => this.#versions.get(l) ?? 0);
   }
 }
 

@@ -8,9 +8,10 @@
 import { add, and, Builder, binary, get, i32, loadLanes, store, sub } from "../build.ts";
 import type { Buffer, Expr, For, Local, Module, Stmt } from "../nodes.ts";
 import { REDUCE_PARTIALS, SHARD_ALIGN } from "../types.ts";
-import { eachStmt, withBodies } from "../walk.ts";
+import { assignedLocals, eachStmt, withBodies } from "../walk.ts";
 import { costOf } from "./cost.ts";
 import { mayVectorise, sharedAccesses } from "./dependence.ts";
+import { exposedReads } from "./exposed.ts";
 import { LaneCode, NotVectorisable } from "./lanes.ts";
 import { fromMemory, identityOf, PartialsInMemory, renameLocals, toMemory } from "./reductions.ts";
 import { rewriteFunctions } from "./rewrite.ts";
@@ -36,16 +37,39 @@ function wholeSteps(begin: Expr, end: Expr, step: number): Expr {
 
 const serial = (s: For, begin: Expr, end: Expr): For => ({ ...s, axis: "serial", begin, end });
 
-function vectorLoop(s: For, lanes: number): Stmt[] {
+/** Vector loops of falling width, then the rest one by one. */
+function vectorLoop(s: For, widths: readonly number[]): Stmt[] {
   const b = new Builder();
-  const begin = b.let("from", s.begin);
+  let begin = b.let("from", s.begin);
   const end = b.let("to", s.end);
-  const middle = b.let("middle", wholeSteps(begin, end, lanes));
-  const code = new LaneCode(b, s, lanes, sharedAccesses(s));
-  const body = b.body(() => code.body(s.body));
-  b.emit({ ...s, axis: "vector", begin, end: middle, step: lanes, body });
-  b.emit(serial(s, middle, end));
+  for (const lanes of widths) {
+    const middle = b.let("middle", wholeSteps(begin, end, lanes));
+    const code = new LaneCode(b, s, lanes, sharedAccesses(s));
+    const body = b.body(() => code.body(s.body));
+    b.emit({ ...s, axis: "vector", begin, end: middle, step: lanes, body });
+    begin = middle;
+  }
+  b.emit(serial(s, begin, end));
   return b.statements;
+}
+
+/** Operations of a serial loop's body up to which several vectors may run through it side by side. */
+const INTERLEAVE_COST = 48;
+
+/**
+ * How many vectors to take through the body at once. A serial loop inside waits for its own results: a recurrence over
+ * time keeps one vector for some ten cycles a step, in which others could do theirs, as long as registers last.
+ */
+function interleave(s: For, machine: VectorMachine): number {
+  const recurrences = s.body.filter((x): x is For => x.kind === "for");
+  const carried = new Set(
+    recurrences.flatMap((r) => {
+      const assigned = assignedLocals(r.body);
+      return [...exposedReads(r.body, [r.index])].filter((l) => assigned.has(l));
+    }),
+  );
+  if (carried.size === 0 || recurrences.some((r) => costOf(r.body) > INTERLEAVE_COST)) return 1;
+  return [4, 2].find((n) => n * (carried.size + 1) <= machine.vectorRegisters) ?? 1;
 }
 
 /** One shard of a reduction: vector accumulators in registers when the body is small, partials in memory otherwise. */
@@ -125,23 +149,31 @@ function inMemory(b: Builder, s: For, lanes: number, range: MainRange, partials:
   b.emit({ ...s, axis: "vector", begin: range.begin, end: range.middle, step: lanes, reductions: [], body: main });
 }
 
-function vectorised(s: For, lanes: number): Stmt[] {
+function vectorised(s: For, machine: VectorMachine): Stmt[] {
+  const lanes = machine.vectorBytes / 4;
   try {
     if (!mayVectorise(s)) throw new NotVectorisable("it stores through computed subscripts what it also reads");
-    return s.axis === "partial" ? partialLoop(s, lanes) : vectorLoop(s, lanes);
+    if (s.axis === "partial") return partialLoop(s, lanes);
+    const vectors = interleave(s, machine);
+    return vectorLoop(s, vectors > 1 ? [lanes * vectors, lanes] : [lanes]);
   } catch (error) {
     if (!(error instanceof NotVectorisable)) throw error;
     return [s.axis === "partial" ? s : serial(s, s.begin, s.end)];
   }
 }
 
-/** Vectorises for registers of `vectorBytes`: as many lanes as f32 fit. */
-export function vectorise(module: Module, vectorBytes: number): Module {
-  const lanes = vectorBytes / 4;
+/** What the vectoriser needs to know of a machine. */
+export interface VectorMachine {
+  readonly vectorBytes: number;
+  readonly vectorRegisters: number;
+}
+
+/** Vectorises: as many lanes as f32 fit a register, or several registers side by side. */
+export function vectorise(module: Module, machine: VectorMachine): Module {
   const visit = (body: readonly Stmt[]): Stmt[] =>
     body.flatMap((s) => {
       if (!isParallel(s)) return withBodies(s, visit);
-      if (!containsParallel(s.body)) return vectorised(s, lanes);
+      if (!containsParallel(s.body)) return vectorised(s, machine);
       return { ...serial(s, s.begin, s.end), body: visit(s.body) };
     });
   return rewriteFunctions(module, (f) => ({ ...f, body: visit(f.body) }));

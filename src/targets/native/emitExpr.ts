@@ -23,7 +23,8 @@ import {
 } from "./prelude.ts";
 import { fmaScalar, type Operand, SCALAR_BINARY, SCALAR_CONVERT, SCALAR_UNARY } from "./scalarOps.ts";
 import type { MaskBytes, Shapes } from "./shapes.ts";
-import { fmaVector, VECTOR_BINARY, VECTOR_CONVERT, VECTOR_UNARY } from "./vectorOps.ts";
+import { VECTOR_CONVERT } from "./vectorConvert.ts";
+import { fmaVector, VECTOR_BINARY, VECTOR_UNARY } from "./vectorOps.ts";
 
 /** Longer expressions are cut: compilers limit nesting, and people limit reading. */
 const LONGEST = 800;

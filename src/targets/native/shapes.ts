@@ -3,15 +3,25 @@
  *
  * All values with the same number of lanes are cut at the same lanes, so that an operation on a part needs only the
  * same parts of its operands: with f64 among them a part has half as many lanes as without. Conversions between
- * types then never move lanes between registers.
+ * types then never move lanes between registers. Where f64 appears only behind "does any lane need this", parts keep
+ * the width of f32 and the compiler cuts the wider f64 vectors itself: slower there, twice as fast everywhere else.
  *
  * A bool vector is a mask of 4-byte or 8-byte lanes: 8 where it comes from f64 (or is mixed with such a mask, since
  * widening is cheaper than narrowing), 4 otherwise.
  */
-import type { Expr, Func, Local } from "../../ir/nodes.ts";
-import { eachExprIn, eachStmt } from "../../ir/walk.ts";
+import type { Expr, Func, Local, Stmt } from "../../ir/nodes.ts";
+import { eachExpr, eachStmt, stmtBodies, stmtExprs } from "../../ir/walk.ts";
 
 export type MaskBytes = 4 | 8;
+
+/** Every statement but those that run only when some lane takes a rare way. */
+function eachUsual(body: readonly Stmt[], f: (s: Stmt) => void): void {
+  for (const s of body) {
+    f(s);
+    if (s.kind === "if" && s.condition.kind === "any") continue;
+    for (const inner of stmtBodies(s)) eachUsual(inner, f);
+  }
+}
 
 export class Shapes {
   readonly #vectorBytes: number;
@@ -24,8 +34,8 @@ export class Shapes {
     const note = (x: { readonly dtype: string; readonly lanes: number }): void => {
       if (x.dtype === "f64") this.#wide.add(x.lanes);
     };
-    eachExprIn(f.body, note);
-    eachStmt(f.body, (s) => {
+    eachUsual(f.body, (s) => {
+      for (const e of stmtExprs(s)) eachExpr(e, note);
       if (s.kind === "assign") note(s.local);
     });
     this.#settleMasks(f);

@@ -7,14 +7,14 @@
  *
  * Masks are signed integers of all ones or all zeros, of 4 or 8 bytes (see shapes.ts).
  */
-import type { BinaryOp, Conversion, DType, UnaryOp } from "../../ir/types.ts";
+import type { BinaryOp, DType, UnaryOp } from "../../ir/types.ts";
 import { cType, either, HELD, halfHelper, laneLoop, type Prelude, selectHelper, widenHelper } from "./prelude.ts";
 import { clzHelper, extremeForm, fmaScalar, type Operand, SCALAR_BINARY, safeDivisor } from "./scalarOps.ts";
 
 type VectorUnary = (p: Prelude, t: DType, n: number, x: string) => string;
 type VectorBinary = (p: Prelude, t: DType, n: number, a: Operand, b: Operand) => string;
 
-const typeOf = (p: Prelude, t: DType, n: number): string => p.type(HELD[t], n);
+export const typeOf = (p: Prelude, t: DType, n: number): string => p.type(HELD[t], n);
 const maskOf = (p: Prelude, t: DType, n: number): string => p.type(t === "f64" ? "i64" : "i32", n);
 
 /** A helper of one operand, of the operand's type unless `result` is given. */
@@ -36,13 +36,40 @@ function two(
   return `${p.helper(`${name}_${type}`, type, `${type} a, ${type} b`, () => body(type))}(${a.text}, ${b.text})`;
 }
 
-const laneBuiltin =
-  (name: string): VectorUnary =>
-  (p, t, n, x) =>
-    one(p, name, t, n, x, (type) => laneLoop(type, n, `__builtin_${name}${t === "f32" ? "f" : ""}(x[i])`));
+/** A library function on each lane: a builtin for whole vectors in newer clangs, a loop otherwise. */
+const eachLane =
+  (name: string, scalar: string, vector: string): VectorUnary =>
+  (p, t, n, x) => {
+    const type = typeOf(p, t, n);
+    const helper = p.define(`${name}_${type}`, () => {
+      const loop = laneLoop(type, n, `__builtin_${scalar}${t === "f32" ? "f" : ""}(x[i])`);
+      const builtin = `__builtin_elementwise_${vector}`;
+      return either(
+        `__has_builtin(${builtin})`,
+        `INLINE ${type} ${name}_${type}(${type} x)`,
+        `return ${builtin}(x);`,
+        loop,
+      );
+    });
+    return `${helper}(${x})`;
+  };
+
+/** `a < b ? a : b` (or >) on each lane, which is one instruction. gcc finds it in a loop, clang in the mask form. */
+export function oneSided(p: Prelude, less: "<" | ">", t: "f32" | "f64" | "i32" | "u32", n: number): string {
+  const type = p.type(t, n);
+  const name = `${less === "<" ? "lesser" : "greater"}_${type}`;
+  return p.define(name, () => {
+    const masked = `return ${selectHelper(p, t, n)}((${maskOf(p, t, n)})(a ${less} b), a, b);`;
+    const loop = laneLoop(type, n, `a[i] ${less} b[i] ? a[i] : b[i]`);
+    return either("defined(__clang__)", `INLINE ${type} ${name}(${type} a, ${type} b)`, masked, loop);
+  });
+}
 
 const absolute: VectorUnary = (p, t, n, x) => {
-  if (t === "i32") return one(p, "abs", t, n, x, (type) => laneLoop(type, n, "x[i] < 0 ? -x[i] : x[i]"));
+  if (t === "i32") {
+    const larger = oneSided(p, ">", t, n);
+    return one(p, "abs", t, n, x, () => `return ${larger}(x, -x);`);
+  }
   const mask = maskOf(p, t, n);
   const bits = t === "f32" ? "0x7fffffff" : "0x7fffffffffffffffll";
   return `((${typeOf(p, t, n)})((${mask})${x} & ${bits}))`;
@@ -51,11 +78,11 @@ const absolute: VectorUnary = (p, t, n, x) => {
 export const VECTOR_UNARY: { readonly [O in UnaryOp]: VectorUnary } = {
   neg: (_, __, ___, x) => `(-${x})`,
   abs: absolute,
-  sqrt: laneBuiltin("sqrt"),
-  floor: laneBuiltin("floor"),
-  ceil: laneBuiltin("ceil"),
-  trunc: laneBuiltin("trunc"),
-  nearest: laneBuiltin("rint"),
+  sqrt: eachLane("sqrt", "sqrt", "sqrt"),
+  floor: eachLane("floor", "floor", "floor"),
+  ceil: eachLane("ceil", "ceil", "ceil"),
+  trunc: eachLane("trunc", "trunc", "trunc"),
+  nearest: eachLane("nearest", "rint", "roundeven"),
   not: (_, __, ___, x) => `(~${x})`,
   clz: (p, t, n, x) => {
     const lane = `(${cType(HELD[t])})${clzHelper(p)}((unsigned)x[i])`;
@@ -120,29 +147,28 @@ function remainderF32(p: Prelude, type: string, n: number): string {
 function floatExtreme(
   p: Prelude,
   op: "min" | "max",
-  t: DType,
+  t: "f32" | "f64",
   n: number,
   operands: readonly [Operand, Operand],
 ): string {
-  const less = op === "min" ? "<" : ">";
   const mask = maskOf(p, t, n);
+  const side = oneSided(p, op === "min" ? "<" : ">", t, n);
   return two(p, op, t, n, operands, (type) => {
-    const loop = `for (int i = 0; i < ${n}; i++)`;
-    const sides = `${type} x, y; ${loop} x[i] = a[i] ${less} b[i] ? a[i] : b[i]; ${loop} y[i] = b[i] ${less} a[i] ? b[i] : a[i]; `;
-    const nan = ` | (${mask})(a != a) | (${mask})(b != b)`;
-    return `${sides}return (${type})((${mask})x ${op === "min" ? "|" : "&"} (${mask})y${op === "min" ? "" : nan});`;
+    const nan = op === "min" ? "" : ` | (${mask})(a != a) | (${mask})(b != b)`;
+    return `return (${type})((${mask})${side}(a, b) ${op === "min" ? "|" : "&"} (${mask})${side}(b, a)${nan});`;
   });
 }
 
 const extreme =
   (op: "min" | "max"): VectorBinary =>
   (p, t, n, a, b) => {
-    const lane = `a[i] ${op === "min" ? "<" : ">"} b[i] ? a[i] : b[i]`;
-    if (t !== "f32" && t !== "f64") return two(p, op, t, n, [a, b], (type) => laneLoop(type, n, lane));
+    if (t === "bool") throw new Error(`${op} of bools`);
+    const side = oneSided(p, op === "min" ? "<" : ">", t, n);
+    if (t === "i32" || t === "u32") return `${side}(${a.text}, ${b.text})`;
     const [c, x] = a.value === undefined ? [b, a] : [a, b];
     const form = extremeForm(op, c.value);
     if (form === "general") return floatExtreme(p, op, t, n, [a, b]);
-    const plain = two(p, `constant_${op}`, t, n, [c, x], (type) => laneLoop(type, n, lane));
+    const plain = `${side}(${c.text}, ${x.text})`;
     return form === "plain" ? plain : `(${plain} + ${t === "f32" ? "0.0f" : "0.0"})`;
   };
 
@@ -207,141 +233,18 @@ export const VECTOR_BINARY: { readonly [O in BinaryOp]: VectorBinary } = {
   ge: compare(">="),
 };
 
-type VectorConvert = (p: Prelude, n: number, x: string) => string;
-
-/** A conversion helper named by its types. */
-function converting(
-  p: Prelude,
-  from: DType,
-  to: DType,
-  n: number,
-  x: string,
-  body: (result: string) => string,
-): string {
-  const source = typeOf(p, from, n);
-  const result = typeOf(p, to, n);
-  return `${p.helper(`${to}_of_${source}`, result, `${source} x`, () => body(result))}(${x})`;
-}
-
-const convertVector =
-  (from: DType, to: DType): VectorConvert =>
-  (p, n, x) =>
-    converting(p, from, to, n, x, (result) => `return __builtin_convertvector(x, ${result});`);
-
-/** gcc 12 splits this conversion in halves unless told the instruction. */
-const signedToDouble: VectorConvert = (p, n, x) => {
-  const source = p.type("i32", n);
-  const result = p.type("f64", n);
-  const name = `f64_of_${source}`;
-  p.define(name, () => {
-    const signature = `INLINE ${result} ${name}(${source} x)`;
-    const portable = `return __builtin_convertvector(x, ${result});`;
-    if (n !== 4) return `${signature} { ${portable} }`;
-    const fast = `return (${result})__builtin_ia32_cvtdq2pd256(x);`;
-    return either("defined(__AVX__) && !defined(__clang__)", signature, fast, portable);
-  });
-  return `${name}(${x})`;
-};
-
-/** The bits of 2^52 + x, less 2^52. */
-const unsignedToDouble: VectorConvert = (p, n, x) =>
-  converting(p, "u32", "f64", n, x, (result) => {
-    const wide = widenHelper(p, "u32", "u64", n);
-    return `return (${result})(${wide}(x) | 0x4330000000000000ull) - 4503599627370496.0;`;
-  });
-
-/**
- * f32 to i32. x86 answers out-of-range lanes with the smallest i32; flipping all bits of those at the upper end and
- * clearing NaN lanes saturates. Elsewhere the operand is clamped first, so that nothing is undefined.
- */
-const singleToSigned: VectorConvert = (p, n, x) => {
-  const source = p.type("f32", n);
-  const result = p.type("i32", n);
-  const name = `i32_of_${source}`;
-  p.define(name, () => {
-    const signature = `INLINE ${result} ${name}(${source} x)`;
-    const clamp = `${source} y; for (int i = 0; i < ${n}; i++) y[i] = x[i] > -2147483648.0f ? x[i] : -2147483648.0f;`;
-    const portable =
-      `${clamp} for (int i = 0; i < ${n}; i++) y[i] = y[i] < 2147483520.0f ? y[i] : 2147483520.0f; ` +
-      `return (__builtin_convertvector(y, ${result}) | ((${result})(x >= 2147483648.0f) & 0x7fffffff)) & (${result})(x == x);`;
-    if (n !== 4 && n !== 8 && n !== 16) return `${signature} { ${portable} }`;
-    const instruction =
-      n === 16
-        ? `__builtin_ia32_cvttps2dq512_mask(x, (${result}){0}, (unsigned short)-1, 4)`
-        : `__builtin_ia32_cvttps2dq${n === 8 ? "256" : ""}(x)`;
-    const fast = `return ((${result})${instruction} ^ (${result})(x >= 2147483648.0f)) & (${result})(x == x);`;
-    const feature = n === 16 ? "__AVX512F__" : n === 8 ? "__AVX__" : "__SSE2__";
-    return either(`defined(${feature})`, signature, fast, portable);
-  });
-  return `${name}(${x})`;
-};
-
-/** f32 to u32: values from 2^31 on are moved down by it, exactly, and their top bit is put back. */
-const singleToUnsigned: VectorConvert = (p, n, x) =>
-  converting(p, "f32", "u32", n, x, (result) => {
-    const type = p.type("f32", n);
-    const mask = p.type("i32", n);
-    const choose = selectHelper(p, "f32", n);
-    return (
-      `${mask} big = (${mask})(x >= 2147483648.0f), over = (${mask})(x >= 4294967296.0f); ` +
-      `${mask} keep = (${mask})(x > 0.0f) & ~over; ` +
-      `${type} y = (${type})(keep & (${mask})${choose}(big, x - 2147483648.0f, x)); ` +
-      `return ((${result})__builtin_convertvector(y, ${mask}) ^ ((${result})(big & keep) & 0x80000000u)) | (${result})over;`
-    );
-  });
-
-/** f64 holds both ends exactly: clamp, clear NaN, convert. */
-const doubleToSigned: VectorConvert = (p, n, x) =>
-  converting(p, "f64", "i32", n, x, (result) => {
-    const mask = p.type("i64", n);
-    const type = p.type("f64", n);
-    return (
-      `${type} y; for (int i = 0; i < ${n}; i++) y[i] = x[i] < 2147483647.0 ? x[i] : 2147483647.0; ` +
-      `for (int i = 0; i < ${n}; i++) y[i] = y[i] > -2147483648.0 ? y[i] : -2147483648.0; ` +
-      `return __builtin_convertvector((${type})((${mask})y & (${mask})(x == x)), ${result});`
-    );
-  });
-const doubleToUnsigned: VectorConvert = (p, n, x) =>
-  converting(p, "f64", "u32", n, x, (result) => {
-    const type = p.type("f64", n);
-    const half = p.type("i32", n);
-    return (
-      `${type} y; for (int i = 0; i < ${n}; i++) y[i] = x[i] > 0.0 ? x[i] : 0.0; ` +
-      `for (int i = 0; i < ${n}; i++) y[i] = y[i] < 4294967295.0 ? y[i] : 4294967295.0; ` +
-      `for (int i = 0; i < ${n}; i++) y[i] = __builtin_trunc(y[i]) - 2147483648.0; ` +
-      `return (${result})__builtin_convertvector(y, ${half}) ^ 0x80000000u;`
-    );
-  });
-
-/** A mask to 0 or 1: the bits of one, where the mask is set. */
-const ofMask =
-  (to: DType, one: string): VectorConvert =>
-  (p, n, x) =>
-    `((${typeOf(p, to, n)})(${x} & ${one}))`;
-
-/** A bool operand arrives as a mask of 8 bytes for f64, of 4 otherwise. */
-export const VECTOR_CONVERT: { readonly [C in Conversion]: VectorConvert } = {
-  "f32-f64": (p, n, x) => `${widenHelper(p, "f32", "f64", n)}(${x})`,
-  "f64-f32": convertVector("f64", "f32"),
-  "i32-f32": convertVector("i32", "f32"),
-  "i32-f64": signedToDouble,
-  "u32-f32": convertVector("u32", "f32"),
-  "u32-f64": unsignedToDouble,
-  "f32-i32": singleToSigned,
-  "f32-u32": singleToUnsigned,
-  "f64-i32": doubleToSigned,
-  "f64-u32": doubleToUnsigned,
-  "i32-u32": (p, n, x) => `((${p.type("u32", n)})${x})`,
-  "u32-i32": (p, n, x) => `((${p.type("i32", n)})${x})`,
-  "bool-i32": ofMask("i32", "1"),
-  "bool-u32": ofMask("u32", "1"),
-  "bool-f32": ofMask("f32", "0x3f800000"),
-  "bool-f64": ofMask("f64", "0x3ff0000000000000ll"),
-};
-
 export function fmaVector(p: Prelude, n: number, a: string, b: string, c: string): string {
   const type = p.type("f32", n);
-  const lane = fmaScalar(p, "a[i]", "b[i]", "c[i]");
-  const body = (): string => laneLoop(type, n, lane);
-  return `${p.helper(`fma_${type}`, type, `${type} a, ${type} b, ${type} c`, body)}(${a}, ${b}, ${c})`;
+  const helper = p.define(`fma_${type}`, () => {
+    const signature = `INLINE ${type} fma_${type}(${type} a, ${type} b, ${type} c)`;
+    const loop = laneLoop(type, n, fmaScalar(p, "a[i]", "b[i]", "c[i]"));
+    if (!p.fusedMultiplyAdd) return `${signature} { ${loop} }`;
+    return either(
+      "__has_builtin(__builtin_elementwise_fma)",
+      signature,
+      "return __builtin_elementwise_fma(a, b, c);",
+      loop,
+    );
+  });
+  return `${helper}(${a}, ${b}, ${c})`;
 }

@@ -21,6 +21,8 @@ export interface CodeOptions {
   readonly relaxed: boolean;
   /** relaxed_madd rounds once. */
   readonly fusedMadd: boolean;
+  /** The engine will join pairs of vectors. */
+  readonly pairs: boolean;
   /** Threads for launches, the caller's included; 1 keeps all on the caller's. */
   readonly threads: number;
   /** Scalar operations from which on a launch uses several threads. */
@@ -103,6 +105,7 @@ class ProgramEmitter {
     this.#links = {
       fusedMadd: options.fusedMadd,
       relaxed: options.relaxed,
+      pairs: options.pairs,
       helper: (name) => {
         this.#helpers.add(name);
         return HELPERS[name];
@@ -131,7 +134,7 @@ class ProgramEmitter {
 
   #emit(plan: FunctionPlan): FunctionCode {
     const ref = this.#links.refs.get(plan.func) as FunctionRef;
-    const build = new FunctionBuilder();
+    const build = new FunctionBuilder(this.#links.pairs);
     const { bases, buffers, scalars } = declareParams(build, plan);
     const statements = new Statements(build, this.#links, plan, bases, buffers);
     for (const [local, at] of scalars) statements.expressions.bind(local, at);
@@ -143,7 +146,7 @@ class ProgramEmitter {
   /** The entry finds its bases itself, clears the fault word and returns it. */
   #emitEntry(plan: FunctionPlan): FunctionCode {
     const ref = this.#links.refs.get(this.#entry) as FunctionRef;
-    const build = new FunctionBuilder();
+    const build = new FunctionBuilder(this.#links.pairs);
     const arena = build.param("i32", "arena");
     const { buffers, scalars } = declareArguments(build, plan);
     const scratch: Node = { kind: "global", index: SCRATCH_GLOBAL };

@@ -44,9 +44,11 @@ const WIDE = "experimental-wasm-revectorize";
 const EAGER = ["--no-liftoff", "--no-wasm-lazy-compilation"] as const;
 const LAZY = ["--liftoff", "--wasm-lazy-compilation"] as const;
 
+const canJoinPairs = (): boolean => flagsKnown() && atLeast(WIDE_SINCE) && engine.architecture === "x64";
+
 /** Compiles a module; for `wide` code the engine may join pairs of vectors. */
 export function compileModule(bytes: Uint8Array<ArrayBuffer>, wide: boolean): WebAssembly.Module {
-  if (!wide) return new WebAssembly.Module(bytes);
+  if (!wide || !canJoinPairs()) return new WebAssembly.Module(bytes);
   engine.setFlags(...EAGER, `--${WIDE}`);
   try {
     return new WebAssembly.Module(bytes);
@@ -137,8 +139,7 @@ function runWideProbe(name: string, module: WebAssembly.Module): { bits: string;
 
 /** Whether 256-bit vectors are to be had, give the same bits, and take clearly less time. */
 function probeWide(): boolean {
-  if (!flagsKnown() || !atLeast(WIDE_SINCE) || engine.architecture !== "x64") return false;
-  if (engine.variable("LOCKSTEP_WIDE") === "0") return false;
+  if (!canJoinPairs() || engine.variable("LOCKSTEP_WIDE") === "0") return false;
   const wide = runWideProbe("wide", compileModule(wideProbe("wide"), true));
   engine.setFlags(...EAGER);
   try {

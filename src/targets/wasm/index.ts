@@ -110,14 +110,15 @@ class WasmTarget implements Target {
 
   compile(lowered: Lowered, { threads }: CompileOptions): Executable {
     const sharedMemory = typeof SharedArrayBuffer !== "undefined" && this.#memory.buffer instanceof SharedArrayBuffer;
+    const pairs = this.#features.wide && this.machine.vectorBytes > 16;
     const code = compileProgram(lowered, {
       sharedMemory,
+      pairs,
       relaxed: this.#features.relaxedSimd,
       fusedMadd: this.#features.fusedMadd,
       threads,
       ...(this.#minOperations === undefined ? {} : { minOperations: this.#minOperations }),
     });
-    const wide = this.#features.wide && this.machine.vectorBytes > 16;
-    return new WasmExecutable(code, this.#memory, threads, wide);
+    return new WasmExecutable(code, this.#memory, threads, pairs);
   }
 }

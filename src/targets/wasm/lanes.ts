@@ -112,11 +112,9 @@ export function widenParts(
   low: (part: Node) => Node,
   high = (part: Node): Node => low(upperHalf(part)),
 ): Node[] {
-  if (x.lanes === 2) return [low(x.parts[0] as Node)];
-  return x.parts.flatMap((part) => {
-    const shared = build.share(part);
-    return [low(shared), high(shared)];
-  });
+  const shared = x.parts.map((part) => build.share(part));
+  if (x.lanes === 2) return [low(shared[0] as Node)];
+  return shared.flatMap((part) => [low(part), high(part)]);
 }
 
 export function isConstant(x: Vector): boolean {
@@ -127,16 +125,23 @@ export function isConstant(x: Vector): boolean {
 export function maskOf(build: FunctionBuilder, mask: Vector, width: Width): Vector {
   if (mask.width === width) return mask;
   if (isConstant(mask)) return vector("bool", mask.lanes, repeated(mask.parts[0] as Node, mask.lanes, width), width);
-  const parts =
-    width === 4
-      ? narrowParts(build, mask, lowWords)
-      : widenParts(
-          build,
-          mask,
-          (part) => op("i64x2.extend_low_i32x4_s", [part]),
-          (part) => op("i64x2.extend_high_i32x4_s", [part]),
-        );
+  const parts = width === 4 ? narrowParts(build, mask, lowWords) : widenMask(build, mask);
   return vector("bool", mask.lanes, parts, width);
+}
+function widenMask(build: FunctionBuilder, mask: Vector): Node[] {
+  if (build.pairs)
+    return widenParts(
+      build,
+      mask,
+      (part) => shuffle(part, part, 0, 0, 1, 1),
+      (part) => shuffle(part, part, 2, 2, 3, 3),
+    );
+  return widenParts(
+    build,
+    mask,
+    (part) => op("i64x2.extend_low_i32x4_s", [part]),
+    (part) => op("i64x2.extend_high_i32x4_s", [part]),
+  );
 }
 
 type ConvertRule = (x: Vector, build: FunctionBuilder) => readonly Node[];
