@@ -58,6 +58,7 @@ export function expression(cx: Context, frame: Frame, node: AnyNode): Value {
     case "FunctionExpression":
       return functionValue(frame, node, "function");
     case "ArrayExpression":
+      if (node.elements[0] === null) return newArray(cx, "Array", [literal(node.elements.length, span)], span);
       return newArray(cx, undefined, evaluateAll(cx, frame, node.elements as AnyNode[]), span);
     case "ObjectExpression":
       return record(cx, frame, node);
@@ -255,6 +256,8 @@ function assignment(
   const { left, right, operator } = node;
   const span = spanOf(frame, node);
   if (left.type === "ArrayPattern" || left.type === "ObjectPattern") return assignPattern(cx, frame, left, right);
+  const named = left.type === "Identifier" && operator === "=" ? nameOnce(cx, frame, left, right) : undefined;
+  if (named) return named;
   const cell = target(cx, frame, left);
   if (operator === "&&=" || operator === "||=") return assignIf(cx, frame, fixedCell(cx, cell), operator, right, span);
   if (operator === "=") {
@@ -265,6 +268,18 @@ function assignment(
   const { to, before, value } = rightSide(cx, frame, read, valueFor(read, spanOf(frame, left)) as Term, right);
   const combined = combine(operator.slice(0, -1) as BinaryOperator, before as Term, value, span);
   return settle(cx, to, combined, span, wantsValue);
+}
+/** `let a; a = array;`, as transpilers write it: the only assignment of a name makes it stand for the array. */
+function nameOnce(cx: Context, frame: Frame, left: Identifier, right: AnyNode): Value | undefined {
+  const binding = frame.unit.names.bindings.get(left);
+  if (right.type !== "Identifier" && right.type !== "MemberExpression") return undefined;
+  if (binding?.assignments.length !== 1 || binding.keyword === "parameter") return undefined;
+  const bound = frame.names.find(binding);
+  if (bound && (bound.kind !== "variableCell" || bound.variable.assignments.length > 0)) return undefined;
+  const value = expression(cx, frame, right);
+  if (isTerm(value)) return undefined;
+  frame.names.set(binding, value);
+  return value;
 }
 /** The right side, evaluated after the subscript (and, for `+=`, the value before) on the left. */
 function rightSide(

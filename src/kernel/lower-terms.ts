@@ -315,11 +315,11 @@ export class TermLowering {
       case "trunc":
         return isWhole ? x : ir.unary(term.name, x);
       case "round":
-        return isWhole ? x : MATH.round(this.#b, x);
+        return isWhole ? x : this.#expand("round", args);
       case "sign":
         return isWhole
           ? ir.binary("min", ir.binary("max", convertTo("i32", x), ir.i32(-1)), ir.i32(1))
-          : MATH.sign(this.#b, x);
+          : this.#expand("sign", args);
       case "sqrt":
         return ir.unary("sqrt", x);
       case "min":
@@ -359,8 +359,12 @@ export class TermLowering {
       case "pow":
         return this.#power(term, x, y, result);
       default:
-        return MATH[term.name](this.#b, ...args);
+        return this.#expand(term.name, args);
     }
+  }
+  /** A function of src/math/, expanded in place; its arguments are computed once. */
+  #expand(name: keyof typeof MATH, args: readonly Expr[]): Expr {
+    return MATH[name](this.#b, ...args.map((x) => once(this.#b, "x", x)));
   }
   #differs(x: Expr): Expr {
     const n = once(this.#b, "x", x);
@@ -370,7 +374,7 @@ export class TermLowering {
   #power(term: Apply, x: Expr, y: Expr, result: DType): Expr {
     const exponent = term.args[1];
     const isProduct = !isFloat(x.dtype) || (exponent?.kind === "literal" && exponent.value === 2);
-    if (!isProduct || exponent?.kind !== "literal") return MATH.pow(this.#b, x, y);
+    if (!isProduct || exponent?.kind !== "literal") return this.#expand("pow", [x, y]);
     const base = once(this.#b, "base", x);
     let product = base;
     for (let k = 1; k < exponent.value; k++) product = ir.mul(product, base);

@@ -135,6 +135,7 @@ export class Lowering {
       case "assign":
         return this.#assign(step.variable, step.value, step.span);
       case "clear":
+        if (step.variable.assignments.length === 0) return;
         return b.assign(this.#local(step.variable), ir.constant(this.#local(step.variable).dtype, 0));
       case "store":
         return this.#store(step);

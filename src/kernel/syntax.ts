@@ -111,7 +111,8 @@ function verdict(node: AnyNode): Verdict {
     case "Property":
       return node.kind !== "init" || node.computed ? "accessor" : "allowed";
     case "ArrayExpression":
-      return node.elements.includes(null) ? "arrayShape" : "allowed";
+      // `[,,,]` is what minifiers make of `new Array(3)`.
+      return node.elements.includes(null) && node.elements.some((e) => e) ? "arrayShape" : "allowed";
     default:
       return NODES[node.type];
   }

@@ -77,7 +77,7 @@ function atanhRest(b: Builder, s: Pair): Pair {
   const main = b.let("a", mul(zHead, THIRD_HIGH));
   const cross = mul(add(sub(zHigh, zHead), zLow), THIRD_HIGH);
   const square = b.let("zz", mul(z, z));
-  const tail = b.let("c", add(add(cross, mul(zHigh, THIRD_LOW)), mul(square, polynomial(z, ATANH, square))));
+  const tail = b.let("c", add(add(cross, mul(z, THIRD_LOW)), mul(square, polynomial(z, ATANH, square))));
   const high = b.let("wh", head(b.let("w", add(main, tail))));
   return { high, low: b.let("wl", add(sub(main, high), tail)) };
 }

@@ -82,6 +82,8 @@ function findText(content: string, text: string, from: number): number {
 /** A line compared without blanks and semicolons, which printers of code change. */
 const bare = (line: string): string => line.replace(/[\s;]/g, "").replaceAll("'", '"');
 
+/** Lines of this length are told from others by a part of them. */
+const LONG = 16;
 /** The line of `content` that equals the line of `text` at `offset`: the n-th of its kind, if it is the n-th in `text`. */
 function findLine(content: string, text: string, offset: number, from: number): number | undefined {
   const { line } = lineAndColumn(text, offset);
@@ -91,7 +93,9 @@ function findLine(content: string, text: string, offset: number, from: number): 
   let count = lines.slice(0, line).filter((l) => bare(l) === wanted).length;
   const all = content.split("\n");
   for (let k = from - 1; k < Math.min(all.length, from + 2 * lines.length + 20); k++) {
-    if (bare(all[k] ?? "").includes(wanted) && --count === 0) return k + 1;
+    const line = bare(all[k] ?? "");
+    const isSame = line === wanted || (wanted.length >= LONG && line.includes(wanted));
+    if (isSame && --count === 0) return k + 1;
   }
   return undefined;
 }

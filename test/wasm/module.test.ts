@@ -79,9 +79,9 @@ function example(): Module {
 }
 
 test.each([
-  { sharedMemory: true, relaxed: true, fusedMadd: true, pairs: true, threads: 4 },
-  { sharedMemory: true, relaxed: false, fusedMadd: false, pairs: false, threads: 1 },
-  { sharedMemory: false, relaxed: false, fusedMadd: false, pairs: false, threads: 4 },
+  { sharedMemory: true, relaxed: true, fusedMadd: true, joined: true, threads: 4 },
+  { sharedMemory: true, relaxed: false, fusedMadd: false, joined: false, threads: 1 },
+  { sharedMemory: false, relaxed: false, fusedMadd: false, joined: false, threads: 4 },
 ])("modules are valid: %o", (options) => {
   const module = example();
   const code = compileProgram({ module, arena: planArena(module) }, options);

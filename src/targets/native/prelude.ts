@@ -86,7 +86,25 @@ export function either(condition: string, signature: string, then: string, other
   return `#if ${condition}\n${signature} { ${then} }\n#else\n${signature} { ${otherwise} }\n#endif`;
 }
 
-/** `r[i] = ...` for all lanes: both gcc and clang make one instruction of it where there is one. */
+/** A function with the body of the first condition that the compiler meets, or the last one. */
+export function firstOf(
+  signature: string,
+  bodies: readonly (readonly [condition: string, body: string])[],
+  otherwise: string,
+): string {
+  const lines = bodies.map(([condition, body], k) => `${k ? "#elif" : "#if"} ${condition}\n${signature} { ${body} }`);
+  return [...lines, `#else\n${signature} { ${otherwise} }\n#endif`].join("\n");
+}
+
+/**
+ * That one vector of so many bytes is a register for gcc's inline assembly. gcc is not asked to find whole-vector
+ * instructions in loops over lanes (its pass for that is off, see buildFlags), so the few that C has no operator for
+ * are named.
+ */
+export const gccRegister = (bytes: number): string =>
+  `!defined(__clang__) && defined(${bytes > 32 ? "__AVX512F__" : "__AVX__"})`;
+
+/** `r[i] = ...` for all lanes. */
 export function laneLoop(type: string, lanes: number, expression: string): string {
   return `${type} r; for (int i = 0; i < ${lanes}; i++) r[i] = ${expression}; return r;`;
 }

@@ -8,7 +8,18 @@
  * Masks are signed integers of all ones or all zeros, of 4 or 8 bytes (see shapes.ts).
  */
 import type { BinaryOp, DType, UnaryOp } from "../../ir/types.ts";
-import { cType, either, HELD, halfHelper, laneLoop, type Prelude, selectHelper, widenHelper } from "./prelude.ts";
+import {
+  cType,
+  either,
+  firstOf,
+  gccRegister,
+  HELD,
+  halfHelper,
+  laneLoop,
+  type Prelude,
+  selectHelper,
+  widenHelper,
+} from "./prelude.ts";
 import { clzHelper, extremeForm, fmaScalar, type Operand, SCALAR_BINARY, safeDivisor } from "./scalarOps.ts";
 
 type VectorUnary = (p: Prelude, t: DType, n: number, x: string) => string;
@@ -36,6 +47,20 @@ function two(
   return `${p.helper(`${name}_${type}`, type, `${type} a, ${type} b`, () => body(type))}(${a.text}, ${b.text})`;
 }
 
+const packed = (t: DType): string => (t === "f32" ? "ps" : "pd");
+/** vroundps and, for 512 bits, vrndscaleps: the same roundings, numbered alike. */
+const rounding =
+  (mode: number) =>
+  (t: DType, bytes: number): string =>
+    `${bytes > 32 ? "vrndscale" : "vround"}${packed(t)} $${mode},`;
+const MNEMONIC: { readonly [name: string]: ((t: DType, bytes: number) => string) | undefined } = {
+  sqrt: (t) => `vsqrt${packed(t)}`,
+  nearest: rounding(8),
+  floor: rounding(9),
+  ceil: rounding(10),
+  trunc: rounding(11),
+};
+
 /** A library function on each lane: a builtin for whole vectors in newer clangs, a loop otherwise. */
 const eachLane =
   (name: string, scalar: string, vector: string): VectorUnary =>
@@ -44,24 +69,31 @@ const eachLane =
     const helper = p.define(`${name}_${type}`, () => {
       const loop = laneLoop(type, n, `__builtin_${scalar}${t === "f32" ? "f" : ""}(x[i])`);
       const builtin = `__builtin_elementwise_${vector}`;
-      return either(
-        `__has_builtin(${builtin})`,
+      const bytes = n * (t === "f32" ? 4 : 8);
+      const assembly = `${type} r; __asm__("${MNEMONIC[name]?.(t, bytes)} %1, %0" : "=v"(r) : "v"(x)); return r;`;
+      return firstOf(
         `INLINE ${type} ${name}_${type}(${type} x)`,
-        `return ${builtin}(x);`,
+        [
+          [`__has_builtin(${builtin})`, `return ${builtin}(x);`],
+          [gccRegister(bytes), assembly],
+        ],
         loop,
       );
     });
     return `${helper}(${x})`;
   };
 
-/** `a < b ? a : b` (or >) on each lane, which is one instruction. gcc finds it in a loop, clang in the mask form. */
+/** `a < b ? a : b` (or >) on each lane, which is one instruction: clang finds it in the mask form, gcc is told. */
 export function oneSided(p: Prelude, less: "<" | ">", t: "f32" | "f64" | "i32" | "u32", n: number): string {
   const type = p.type(t, n);
   const name = `${less === "<" ? "lesser" : "greater"}_${type}`;
   return p.define(name, () => {
     const masked = `return ${selectHelper(p, t, n)}((${maskOf(p, t, n)})(a ${less} b), a, b);`;
-    const loop = laneLoop(type, n, `a[i] ${less} b[i] ? a[i] : b[i]`);
-    return either("defined(__clang__)", `INLINE ${type} ${name}(${type} a, ${type} b)`, masked, loop);
+    const signature = `INLINE ${type} ${name}(${type} a, ${type} b)`;
+    if (t !== "f32" && t !== "f64") return `${signature} { ${masked} }`;
+    const mnemonic = `v${less === "<" ? "min" : "max"}${packed(t)}`;
+    const assembly = `${type} r; __asm__("${mnemonic} %2, %1, %0" : "=v"(r) : "v"(a), "v"(b)); return r;`;
+    return either(gccRegister(n * (t === "f32" ? 4 : 8)), signature, assembly, masked);
   });
 }
 
@@ -239,10 +271,13 @@ export function fmaVector(p: Prelude, n: number, a: string, b: string, c: string
     const signature = `INLINE ${type} fma_${type}(${type} a, ${type} b, ${type} c)`;
     const loop = laneLoop(type, n, fmaScalar(p, "a[i]", "b[i]", "c[i]"));
     if (!p.fusedMultiplyAdd) return `${signature} { ${loop} }`;
-    return either(
-      "__has_builtin(__builtin_elementwise_fma)",
+    const assembly = '__asm__("vfmadd213ps %2, %1, %0" : "+v"(a) : "v"(b), "v"(c)); return a;';
+    return firstOf(
       signature,
-      "return __builtin_elementwise_fma(a, b, c);",
+      [
+        ["__has_builtin(__builtin_elementwise_fma)", "return __builtin_elementwise_fma(a, b, c);"],
+        [`defined(__FMA__) && ${gccRegister(4 * n)}`, assembly],
+      ],
       loop,
     );
   });

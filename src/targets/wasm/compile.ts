@@ -7,6 +7,7 @@ import { FAULT_WORD, type Lowered } from "../target.ts";
 import { addI32, type FunctionRef, i32, type Node, op } from "./code.ts";
 import { FunctionBuilder } from "./function.ts";
 import { HELPERS, helperCode } from "./helpers.ts";
+import { isJoinable } from "./joined.ts";
 import { frameBytes, launchCode, MIN_OPERATIONS, thunkCode } from "./launch.ts";
 import { alignUp, GLOBALS, SCRATCH_GLOBAL, SCRATCH_HEADER, type ScratchLayout, type ThreadPlan } from "./layout.ts";
 import type { ValueType } from "./opcodes.ts";
@@ -21,8 +22,8 @@ export interface CodeOptions {
   readonly relaxed: boolean;
   /** relaxed_madd rounds once. */
   readonly fusedMadd: boolean;
-  /** The engine will join pairs of vectors. */
-  readonly pairs: boolean;
+  /** The engine can join pairs of vectors, in a module of functions that are fit for it. */
+  readonly joined: boolean;
   /** Threads for launches, the caller's included; 1 keeps all on the caller's. */
   readonly threads: number;
   /** Scalar operations from which on a launch uses several threads. */
@@ -31,6 +32,8 @@ export interface CodeOptions {
 
 export interface ProgramCode {
   readonly module: ModuleCode;
+  /** Functions to be compiled with joined pairs, which the module imports. */
+  readonly joined: ModuleCode | undefined;
   readonly scratch: ScratchLayout;
   /** Contents of tables, by offset in the scratch region. */
   readonly tables: ReadonlyMap<Buffer, number>;
@@ -105,7 +108,6 @@ class ProgramEmitter {
     this.#links = {
       fusedMadd: options.fusedMadd,
       relaxed: options.relaxed,
-      pairs: options.pairs,
       helper: (name) => {
         this.#helpers.add(name);
         return HELPERS[name];
@@ -134,7 +136,7 @@ class ProgramEmitter {
 
   #emit(plan: FunctionPlan): FunctionCode {
     const ref = this.#links.refs.get(plan.func) as FunctionRef;
-    const build = new FunctionBuilder(this.#links.pairs);
+    const build = new FunctionBuilder();
     const { bases, buffers, scalars } = declareParams(build, plan);
     const statements = new Statements(build, this.#links, plan, bases, buffers);
     for (const [local, at] of scalars) statements.expressions.bind(local, at);
@@ -146,7 +148,7 @@ class ProgramEmitter {
   /** The entry finds its bases itself, clears the fault word and returns it. */
   #emitEntry(plan: FunctionPlan): FunctionCode {
     const ref = this.#links.refs.get(this.#entry) as FunctionRef;
-    const build = new FunctionBuilder(this.#links.pairs);
+    const build = new FunctionBuilder();
     const arena = build.param("i32", "arena");
     const { buffers, scalars } = declareArguments(build, plan);
     const scratch: Node = { kind: "global", index: SCRATCH_GLOBAL };
@@ -177,10 +179,23 @@ export function compileProgram(lowered: Lowered, options: CodeOptions): ProgramC
     ? { threads: count, scratch, minOperations: options.minOperations ?? MIN_OPERATIONS }
     : undefined;
   const { functions } = new ProgramEmitter(lowered, plan, options, threads, scratch);
+  const joined = options.joined ? functions.filter(isJoinable) : [];
+  const { sharedMemory } = options;
   return {
-    module: { sharedMemory: options.sharedMemory, globals: GLOBALS, functions },
+    module: {
+      sharedMemory,
+      imports: joined.map((f) => f.ref),
+      globals: GLOBALS,
+      functions: functions.filter((f) => !joined.includes(f)),
+    },
+    joined: joined.length ? joinedModule(sharedMemory, joined) : undefined,
     scratch,
     tables: new Map([...plan.tables].map(([b, offset]) => [b, scratch.tables + offset])),
     threaded,
   };
+}
+
+function joinedModule(sharedMemory: boolean, functions: readonly FunctionCode[]): ModuleCode {
+  const exported = functions.map((f) => ({ ...f, exported: f.ref.name }));
+  return { sharedMemory, imports: [], globals: [], functions: exported };
 }

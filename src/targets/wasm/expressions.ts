@@ -38,7 +38,6 @@ import { VECTOR_BINARY, VECTOR_UNARY, vectorAny, vectorFma, vectorSelect, vector
 export interface ProgramContext {
   readonly fusedMadd: boolean;
   readonly relaxed: boolean;
-  readonly pairs: boolean;
   readonly helper: (name: HelperName) => FunctionRef;
 }
 

@@ -5,8 +5,8 @@
  * the same bits with 256-bit vectors as without, in less time. Where flags cannot be set (browsers) the probes find
  * what is there.
  *
- * V8's pass that makes 256-bit vectors is an experiment of its authors; it has ended whole processes on code that
- * passes v128 values to functions. Its flag is therefore set only while one of our own modules is compiled.
+ * V8's pass that makes 256-bit vectors is an experiment of its authors, and not reliable on all code (see joined.ts).
+ * Its flag is therefore set only while a module made for it is compiled.
  */
 import { engine } from "../../platform/engine.ts";
 import { branch, type FunctionRef, i32, loop, type Node, op, set, target, v128Words } from "./code.ts";
@@ -46,9 +46,9 @@ const LAZY = ["--liftoff", "--wasm-lazy-compilation"] as const;
 
 const canJoinPairs = (): boolean => flagsKnown() && atLeast(WIDE_SINCE) && engine.architecture === "x64";
 
-/** Compiles a module; for `wide` code the engine may join pairs of vectors. */
-export function compileModule(bytes: Uint8Array<ArrayBuffer>, wide: boolean): WebAssembly.Module {
-  if (!wide || !canJoinPairs()) return new WebAssembly.Module(bytes);
+/** Compiles a module with pairs of vectors joined, where the engine can. */
+export function compileJoined(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module {
+  if (!canJoinPairs()) return new WebAssembly.Module(bytes);
   engine.setFlags(...EAGER, `--${WIDE}`);
   try {
     return new WebAssembly.Module(bytes);
@@ -64,7 +64,7 @@ function probeModule(value: Node): Uint8Array<ArrayBuffer> {
   const build = new FunctionBuilder();
   const ref: FunctionRef = { name: "probe", params: [], result: "f32" };
   build.emit(op("f32x4.extract_lane", [value], 0));
-  return encodeModule({ sharedMemory: false, globals: [], functions: [build.finish(ref, "probe")] });
+  return encodeModule({ sharedMemory: false, imports: [], globals: [], functions: [build.finish(ref, "probe")] });
 }
 const newMemory = (): WebAssembly.Memory => new WebAssembly.Memory({ initial: 1 });
 
@@ -117,7 +117,7 @@ function wideProbe(name: string): Uint8Array<ArrayBuffer> {
     build.emit(branch(again, op("i32.lt_u", [at, i32(PROBE_BYTES)])));
   });
   build.emit(loop(again, body));
-  return encodeModule({ sharedMemory: false, globals: [], functions: [build.finish(ref, name)] });
+  return encodeModule({ sharedMemory: false, imports: [], globals: [], functions: [build.finish(ref, name)] });
 }
 
 /** Result bits after some runs, and the time of the quickest one. */
@@ -140,7 +140,7 @@ function runWideProbe(name: string, module: WebAssembly.Module): { bits: string;
 /** Whether 256-bit vectors are to be had, give the same bits, and take clearly less time. */
 function probeWide(): boolean {
   if (!canJoinPairs() || engine.variable("LOCKSTEP_WIDE") === "0") return false;
-  const wide = runWideProbe("wide", compileModule(wideProbe("wide"), true));
+  const wide = runWideProbe("wide", compileJoined(wideProbe("wide")));
   engine.setFlags(...EAGER);
   try {
     const plain = runWideProbe("plain", new WebAssembly.Module(wideProbe("plain")));

@@ -26,21 +26,11 @@ function isCheap(node: Node): boolean {
 }
 
 export class FunctionBuilder {
-  /**
-   * Whether V8 will join pairs of vectors in this code. Its pass (as of V8 13.6) ends the process when the operands of
-   * instructions that widen the lower and the upper half of one register are joined themselves: such code is written
-   * without them.
-   */
-  readonly pairs: boolean;
   readonly #params: ValueType[] = [];
   readonly #locals: ValueType[] = [];
   readonly #names: (string | undefined)[] = [];
   readonly #taken = new Map<string, number>();
   #body: Node[] = [];
-
-  constructor(pairs = false) {
-    this.pairs = pairs;
-  }
 
   /** A parameter; all are made before the first local. */
   param(type: ValueType, name: string): LocalGet {

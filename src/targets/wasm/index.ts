@@ -4,11 +4,11 @@
 import type { Buffer } from "../../ir/nodes.ts";
 import type { CompileOptions, Entry, Executable, Lowered, Machine, Target } from "../target.ts";
 import { compileProgram, ENTRY, type ProgramCode } from "./compile.ts";
-import { compileModule, type WasmFeatures, wasmFeatures } from "./features.ts";
+import { compileJoined, type WasmFeatures, wasmFeatures } from "./features.ts";
 import { alignUp, GLOBALS, SCRATCH_HEADER } from "./layout.ts";
 import { poolOf } from "./pool.ts";
 import { printModule } from "./print.ts";
-import { encodeModule } from "./writer.ts";
+import { encodeModule, FUNCTION_IMPORTS } from "./writer.ts";
 
 export { type WasmFeatures, wasmFeatures } from "./features.ts";
 export { GUARD_BYTES } from "./layout.ts";
@@ -37,21 +37,26 @@ function bytesOfTable({ storage, data = [] }: Buffer): Uint8Array {
 class WasmExecutable implements Executable {
   readonly scratchBytes: number;
   readonly #code: ProgramCode;
-  readonly #bytes: Uint8Array<ArrayBuffer>;
+  /** The module, and the one of functions with joined pairs. */
+  readonly #bytes: readonly Uint8Array<ArrayBuffer>[];
   readonly #module: WebAssembly.Module;
+  readonly #joined: WebAssembly.Module | undefined;
   readonly #memory: WebAssembly.Memory;
   readonly #threads: number;
   readonly #program: number;
 
-  constructor(code: ProgramCode, memory: WebAssembly.Memory, threads: number, wide: boolean) {
+  constructor(code: ProgramCode, memory: WebAssembly.Memory, threads: number) {
     this.#code = code;
     this.#memory = memory;
     this.#threads = threads;
-    this.#bytes = encodeModule(code.module);
-    this.#module = compileModule(this.#bytes, wide);
+    const main = encodeModule(code.module);
+    const joined = code.joined && encodeModule(code.joined);
+    this.#bytes = joined ? [main, joined] : [main];
+    this.#module = new WebAssembly.Module(main);
+    this.#joined = joined && compileJoined(joined);
     this.#program = ++programs;
-    const end = code.scratch.moduleBytes + (code.threaded ? this.#bytes.length : 0);
-    this.scratchBytes = alignUp(end, 64);
+    const carried = code.threaded ? main.length + (joined?.length ?? 0) : 0;
+    this.scratchBytes = alignUp(code.scratch.moduleBytes + carried, 64);
   }
 
   instantiate(_arena: number, scratch: number): Entry {
@@ -59,7 +64,8 @@ class WasmExecutable implements Executable {
     for (const [table, offset] of this.#code.tables) new Uint8Array(buffer, scratch + offset).set(bytesOfTable(table));
     const control = this.#code.threaded ? this.#prepareThreads(buffer, scratch) : 0;
     const env = { memory: this.#memory, [GLOBALS[0]]: scratch, [GLOBALS[1]]: control };
-    const instance = new WebAssembly.Instance(this.#module, { env });
+    const functions = this.#joined ? new WebAssembly.Instance(this.#joined, { env }).exports : {};
+    const instance = new WebAssembly.Instance(this.#module, { env, [FUNCTION_IMPORTS]: functions });
     return { convention: "offsets", call: instance.exports[ENTRY] as (...args: number[]) => number };
   }
 
@@ -67,15 +73,21 @@ class WasmExecutable implements Executable {
   #prepareThreads(buffer: ArrayBufferLike, scratch: number): number {
     const header = new Int32Array(buffer, scratch, SCRATCH_HEADER.bytes / 4);
     header[SCRATCH_HEADER.program / 4] = this.#program;
-    header[SCRATCH_HEADER.byteLength / 4] = this.#bytes.length;
-    new Uint8Array(buffer, scratch + this.#code.scratch.moduleBytes).set(this.#bytes);
+    const [main, joined] = this.#bytes;
+    const lengths = [main?.length ?? 0, joined?.length ?? 0] as const;
+    header[SCRATCH_HEADER.byteLength / 4] = lengths[0];
+    header[SCRATCH_HEADER.joinedLength / 4] = lengths[1];
+    const carried = new Uint8Array(buffer, scratch + this.#code.scratch.moduleBytes, lengths[0] + lengths[1]);
+    if (main) carried.set(main);
+    if (joined) carried.set(joined, lengths[0]);
     const pool = poolOf(this.#memory);
     pool.ensure(this.#threads - 1);
     return pool.control;
   }
 
   source(): string {
-    return printModule(this.#code.module);
+    const { module, joined } = this.#code;
+    return [module, ...(joined ? [joined] : [])].map(printModule).join("\n");
   }
 }
 
@@ -110,15 +122,14 @@ class WasmTarget implements Target {
 
   compile(lowered: Lowered, { threads }: CompileOptions): Executable {
     const sharedMemory = typeof SharedArrayBuffer !== "undefined" && this.#memory.buffer instanceof SharedArrayBuffer;
-    const pairs = this.#features.wide && this.machine.vectorBytes > 16;
     const code = compileProgram(lowered, {
       sharedMemory,
-      pairs,
+      joined: this.#features.wide && this.machine.vectorBytes > 16,
       relaxed: this.#features.relaxedSimd,
       fusedMadd: this.#features.fusedMadd,
       threads,
       ...(this.#minOperations === undefined ? {} : { minOperations: this.#minOperations }),
     });
-    return new WasmExecutable(code, this.#memory, threads, pairs);
+    return new WasmExecutable(code, this.#memory, threads);
   }
 }

@@ -125,23 +125,16 @@ export function isConstant(x: Vector): boolean {
 export function maskOf(build: FunctionBuilder, mask: Vector, width: Width): Vector {
   if (mask.width === width) return mask;
   if (isConstant(mask)) return vector("bool", mask.lanes, repeated(mask.parts[0] as Node, mask.lanes, width), width);
-  const parts = width === 4 ? narrowParts(build, mask, lowWords) : widenMask(build, mask);
+  const parts =
+    width === 4
+      ? narrowParts(build, mask, lowWords)
+      : widenParts(
+          build,
+          mask,
+          (part) => op("i64x2.extend_low_i32x4_s", [part]),
+          (part) => op("i64x2.extend_high_i32x4_s", [part]),
+        );
   return vector("bool", mask.lanes, parts, width);
-}
-function widenMask(build: FunctionBuilder, mask: Vector): Node[] {
-  if (build.pairs)
-    return widenParts(
-      build,
-      mask,
-      (part) => shuffle(part, part, 0, 0, 1, 1),
-      (part) => shuffle(part, part, 2, 2, 3, 3),
-    );
-  return widenParts(
-    build,
-    mask,
-    (part) => op("i64x2.extend_low_i32x4_s", [part]),
-    (part) => op("i64x2.extend_high_i32x4_s", [part]),
-  );
 }
 
 type ConvertRule = (x: Vector, build: FunctionBuilder) => readonly Node[];

@@ -157,6 +157,7 @@ function openJob({ threads, scratch: layout }: ThreadPlan): FunctionCode {
   const write = (offset: number, value: Node): void => build.emit(op("i32.store", [control, value], offset));
   write(CONTROL.program, op("i32.load", [scratch], SCRATCH_HEADER.program));
   write(CONTROL.byteLength, op("i32.load", [scratch], SCRATCH_HEADER.byteLength));
+  write(CONTROL.joinedLength, op("i32.load", [scratch], SCRATCH_HEADER.joinedLength));
   write(CONTROL.bytes, addI32(scratch, i32(layout.moduleBytes)));
   write(CONTROL.thunk, thunk);
   write(CONTROL.frame, frame);

@@ -37,6 +37,7 @@ export const CONTROL = {
   program: 320,
   bytes: 324,
   byteLength: 328,
+  joinedLength: 352,
   thunk: 332,
   frame: 336,
   stacks: 340,
@@ -55,7 +56,7 @@ export const SCRATCH_GLOBAL = 0;
 export const CONTROL_GLOBAL = 1;
 
 /** Words at the beginning of a threaded program's scratch region. */
-export const SCRATCH_HEADER = { program: 0, byteLength: 4, bytes: 64 } as const;
+export const SCRATCH_HEADER = { program: 0, byteLength: 4, joinedLength: 8, bytes: 64 } as const;
 
 /** Where a program's scratch region keeps what, in bytes from its beginning. */
 export interface ScratchLayout {
@@ -64,7 +65,7 @@ export interface ScratchLayout {
   readonly stacks: number;
   /** Bytes of one thread's stack. */
   readonly stackBytes: number;
-  /** The module itself, for helpers to compile; it comes last, as its length is known last. */
+  /** The modules themselves, for helpers to compile; they come last, as their lengths are known last. */
   readonly moduleBytes: number;
 }
 

@@ -177,19 +177,10 @@ function loadBytes(at: Place, lanes: number, { build }: AccessContext): Node[] {
         : op("v128.load32_zero", [at.base], at.offset);
     return [op("i32x4.extend_low_i16x8_u", [op("i16x8.extend_low_i8x16_u", [bytes])])];
   }
-  return Array.from({ length: lanes / 8 }, (_, g) => at.offset + 8 * g).flatMap((offset) => {
-    if (!build.pairs) {
-      const eight = build.share(op("v128.load8x8_u", [at.base], offset));
-      return [op("i32x4.extend_low_i16x8_u", [eight]), op("i32x4.extend_high_i16x8_u", [eight])];
-    }
-    // In this form V8 sees one instruction that widens eight bytes.
-    const eight = build.share(op("v128.load64_zero", [at.base], offset));
-    return [spreadBytes(eight, 0), spreadBytes(eight, 4)];
-  });
+  return Array.from({ length: lanes / 8 }, (_, g) =>
+    build.share(op("v128.load8x8_u", [at.base], at.offset + 8 * g)),
+  ).flatMap((eight) => [op("i32x4.extend_low_i16x8_u", [eight]), op("i32x4.extend_high_i16x8_u", [eight])]);
 }
-/** Four bytes from `first` on, each in a lane of its own. */
-const spreadBytes = (x: Node, first: number): Node =>
-  op("i8x16.shuffle", [x, zeroes()], ...[0, 1, 2, 3].flatMap((l) => [first + l, 16, 17, 18]));
 
 export function storeVector(s: Store, context: AccessContext): void {
   const { build } = context;

@@ -9,6 +9,7 @@
  */
 import { startThread } from "../../platform/worker.ts";
 import { CONTROL, CONTROL_BYTES, GLOBALS, MAX_BLOCKS, PROCESS } from "./layout.ts";
+import { FUNCTION_IMPORTS } from "./writer.ts";
 
 /** Polls before a helper sleeps: some 100 us. */
 const POLLS = 50_000;
@@ -25,17 +26,23 @@ const HELPER = `({ memory, control, index }) => {
     const { buffer } = memory;
     return offset + length <= buffer.byteLength ? new Uint8Array(buffer, offset, length).slice() : undefined;
   };
-  const compile = (program, bytes) => {
+  const compile = ({ program, bytes, joined }) => {
     if (programs.size >= ${KEPT_PROGRAMS}) programs.delete(programs.keys().next().value);
     const env = { memory, ${GLOBALS[0]}: 0, ${GLOBALS[1]}: control };
-    programs.set(program, new WebAssembly.Instance(new WebAssembly.Module(bytes), { env }).exports);
+    const load = (code, more) => new WebAssembly.Instance(new WebAssembly.Module(code), { env, ...more }).exports;
+    const imports = joined.length ? { ${FUNCTION_IMPORTS}: load(joined, {}) } : {};
+    programs.set(program, load(bytes, imports));
   };
   /* Joins the open job; returns what has to be compiled first, if anything. */
   const join = () => {
     if (index >= words[${at(CONTROL.helpers)}]) return undefined;
     const program = words[${at(CONTROL.program)}];
     const known = programs.get(program);
-    if (!known) return { program, bytes: copyOf(words[${at(CONTROL.bytes)}], words[${at(CONTROL.byteLength)}]) };
+    if (!known) {
+      const [from, length] = [words[${at(CONTROL.bytes)}], words[${at(CONTROL.byteLength)}]];
+      const joined = copyOf(from + length, words[${at(CONTROL.joinedLength)}]);
+      return joined && { program, bytes: copyOf(from, length), joined };
+    }
     const stack = words[${at(CONTROL.stacks)}] + (index + 1) * words[${at(CONTROL.stackBytes)}];
     Atomics.add(words, ${at(CONTROL.joined)}, 1);
     known["thunk" + words[${at(CONTROL.thunk)}]](words[${at(CONTROL.frame)}], stack);
@@ -65,8 +72,8 @@ const HELPER = `({ memory, control, index }) => {
       Atomics.store(words, ${at(CONTROL.failed)}, 1);
     }
     Atomics.sub(words, ${at(CONTROL.active)}, 1);
-    if (missing && missing.bytes) {
-      compile(missing.program, missing.bytes);
+    if (missing) {
+      compile(missing);
       seen = 0;
     }
   }

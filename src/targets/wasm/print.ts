@@ -6,7 +6,7 @@
  */
 import { children, type Node } from "./code.ts";
 import { OPCODES, type Opcode } from "./opcodes.ts";
-import { type FunctionCode, MAX_PAGES, type ModuleCode } from "./writer.ts";
+import { FUNCTION_IMPORTS, type FunctionCode, MAX_PAGES, type ModuleCode } from "./writer.ts";
 
 const WIDTH = 100;
 const INDENT = "  ";
@@ -128,6 +128,10 @@ const words = (bytes: readonly (number | bigint)[]): string[] =>
 export function printModule(module: ModuleCode): string {
   const memory = module.sharedMemory ? `(memory 0 ${MAX_PAGES} shared)` : "(memory 0)";
   const imports = [`${INDENT}(import "env" "memory" ${memory})`];
+  for (const f of module.imports) {
+    const params = f.params.length ? ` (param ${f.params.join(" ")})` : "";
+    imports.push(`${INDENT}(import "${FUNCTION_IMPORTS}" "${f.name}" (func $${f.name}${params}))`);
+  }
   for (const name of module.globals) imports.push(`${INDENT}(import "env" "${name}" (global $${name} i32))`);
   const functions = module.functions.map((f) => new FunctionPrinter(f, module.globals).print());
   return `(module\n${[...imports, ...functions].join("\n")})\n`;

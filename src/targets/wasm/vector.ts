@@ -6,8 +6,7 @@
  * and maximum with JavaScript's rules) a faster one is used when a constant operand allows it.
  */
 import type { BinaryOp, DType, UnaryOp } from "../../ir/types.ts";
-import { i32, type Node, op, v128Doubles, v128Words } from "./code.ts";
-import type { FunctionBuilder } from "./function.ts";
+import { i32, type Node, op, v128Doubles } from "./code.ts";
 import { emulatedFma } from "./helpers.ts";
 import {
   constantVector,
@@ -185,27 +184,10 @@ export function vectorShift(which: "shl" | "shr", x: Vector, count: Node, { buil
 
 const mulHigh: BinaryRule = (a, b, { build }) => {
   const [x, y] = [shareVector(build, a), shareVector(build, b)];
-  return zipParts("u32", x, y, (p, q) => {
-    if (build.pairs) return mulHighByHalves(build, p, q);
-    return highWords(op("i64x2.extmul_low_i32x4_u", [p, q]), op("i64x2.extmul_high_i32x4_u", [p, q]));
-  });
+  return zipParts("u32", x, y, (p, q) =>
+    highWords(op("i64x2.extmul_low_i32x4_u", [p, q]), op("i64x2.extmul_high_i32x4_u", [p, q])),
+  );
 };
-/** The same from products of 16-bit halves. */
-function mulHighByHalves(build: FunctionBuilder, a: Node, b: Node): Node {
-  const low = (x: Node): Node => op("v128.and", [x, v128Words(0xffff)]);
-  const high = (x: Node): Node => op("i32x4.shr_u", [x, i32(16)]);
-  const times = (x: Node, y: Node): Node => op("i32x4.mul", [x, y]);
-  const plus = (x: Node, y: Node): Node => op("i32x4.add", [x, y]);
-  const [aLow, aHigh, bLow, bHigh] = [low(a), high(a), low(b), high(b)].map((x) => build.share(x)) as [
-    Node,
-    Node,
-    Node,
-    Node,
-  ];
-  const middle = build.share(plus(times(aHigh, bLow), high(times(aLow, bLow))));
-  const carry = high(plus(times(aLow, bHigh), low(middle)));
-  return plus(plus(times(aHigh, bHigh), high(middle)), carry);
-}
 
 const fromWords: BinaryRule = (high, low, { build }) => {
   const [h, l] = [shareVector(build, high), shareVector(build, low)];

@@ -1,8 +1,8 @@
 /**
  * @file The binary writer: LEB128 numbers, sections, and function bodies from trees of code.
  *
- * A module of lockstep imports one memory and perhaps some constant i32 globals, has functions, and exports some of
- * them: no tables, no data, no start function, so only five kinds of section are ever written.
+ * A module of lockstep imports one memory and perhaps functions and constant i32 globals, has functions, and exports
+ * some of them: no tables, no data, no start function, so only five kinds of section are ever written.
  */
 import { IrError } from "../../ir/build.ts";
 import type { FunctionRef, Node, Target } from "./code.ts";
@@ -20,6 +20,8 @@ export interface FunctionCode {
 }
 export interface ModuleCode {
   readonly sharedMemory: boolean;
+  /** Functions of the program's other module. */
+  readonly imports: readonly FunctionRef[];
   /** Imported constants, reached by their place in this list. */
   readonly globals: readonly string[];
   readonly functions: readonly FunctionCode[];
@@ -240,8 +242,17 @@ function runs(types: readonly ValueType[]): { type: ValueType; count: number }[]
   return found;
 }
 
-function writeImports(out: ByteWriter, module: ModuleCode): void {
-  out.unsigned(1 + module.globals.length);
+/** The module name under which functions are imported. */
+export const FUNCTION_IMPORTS = "joined";
+
+function writeImports(out: ByteWriter, module: ModuleCode, typeNumber: (f: FunctionRef) => number): void {
+  out.unsigned(1 + module.globals.length + module.imports.length);
+  for (const f of module.imports) {
+    out.name(FUNCTION_IMPORTS);
+    out.name(f.name);
+    out.byte(EXTERNAL.function);
+    out.unsigned(typeNumber(f));
+  }
   out.name("env");
   out.name("memory");
   out.byte(EXTERNAL.memory);
@@ -258,7 +269,8 @@ function writeImports(out: ByteWriter, module: ModuleCode): void {
 }
 
 function writeCode(out: ByteWriter, module: ModuleCode): void {
-  const numbers = new Map(module.functions.map((f, k) => [f.ref, k]));
+  const refs = [...module.imports, ...module.functions.map((f) => f.ref)];
+  const numbers = new Map(refs.map((f, k) => [f, k]));
   out.list(module.functions, (f) => {
     out.sized((inner) => {
       inner.list(runs(f.locals), ({ type, count }) => {
@@ -279,8 +291,10 @@ export function encodeModule(module: ModuleCode): Uint8Array<ArrayBuffer> {
     out.byte(id);
     out.sized(write);
   };
-  const types = new Map(module.functions.map((f) => [typeKey(f.ref), f.ref]));
+  const refs = [...module.imports, ...module.functions.map((f) => f.ref)];
+  const types = new Map(refs.map((f) => [typeKey(f), f]));
   const typeNumbers = new Map([...types.keys()].map((key, k) => [key, k]));
+  const typeNumber = (f: FunctionRef): number => typeNumbers.get(typeKey(f)) as number;
   section(SECTION.type, (s) =>
     s.list([...types.values()], (f) => {
       s.byte(0x60);
@@ -288,16 +302,14 @@ export function encodeModule(module: ModuleCode): Uint8Array<ArrayBuffer> {
       s.list(f.result ? [f.result] : [], (type) => s.byte(TYPE_CODES[type]));
     }),
   );
-  section(SECTION.import, (s) => writeImports(s, module));
-  section(SECTION.function, (s) =>
-    s.list(module.functions, (f) => s.unsigned(typeNumbers.get(typeKey(f.ref)) as number)),
-  );
+  section(SECTION.import, (s) => writeImports(s, module, typeNumber));
+  section(SECTION.function, (s) => s.list(module.functions, (f) => s.unsigned(typeNumber(f.ref))));
   const exported = module.functions.flatMap((f, number) => (f.exported ? [{ name: f.exported, number }] : []));
   section(SECTION.export, (s) =>
     s.list(exported, ({ name, number }) => {
       s.name(name);
       s.byte(EXTERNAL.function);
-      s.unsigned(number);
+      s.unsigned(module.imports.length + number);
     }),
   );
   section(SECTION.code, (s) => writeCode(s, module));
