@@ -53,6 +53,7 @@ export class Types {
   readonly #known = new Map<Typed, Type>();
   readonly #growth = new Map<Typed, number>();
   readonly #done = new Map<Term, Type>();
+  readonly #checked = new Map<Typed, Type>();
   #reports = false;
 
   constructor(steps: readonly Step[]) {
@@ -122,6 +123,13 @@ export class Types {
 
   /** The type of a variable or array; an error when there is none or its assignments do not join. */
   typeOfVariable(typed: Typed): Type {
+    const before = this.#checked.get(typed);
+    if (before) return before;
+    const type = this.#check(typed);
+    this.#checked.set(typed, type);
+    return type;
+  }
+  #check(typed: Typed): Type {
     const declared = typed.kind === "variable" ? typed.declared : typed.element;
     if (declared) return SCALAR_TYPES[declared];
     const terms = typed.kind === "variable" ? typed.assignments : typed.contents;

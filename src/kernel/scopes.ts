@@ -73,18 +73,16 @@ class Resolver {
     this.bindings.set(id, binding);
   }
 
-  /** Declares what stands directly in a list of statements, and `var` from anywhere inside. */
+  /** Declares what stands directly in a list of statements; `var` is declared with its function. */
   hoist(statements: readonly AnyNode[], scope: Scope): void {
     for (const s of statements) {
       if (s.type === "FunctionDeclaration" && s.id) this.declare(scope, s.id, "function");
-      if (s.type === "VariableDeclaration") this.declareAll(s, scope);
-      else this.hoistVar(s, scope);
+      if (s.type === "VariableDeclaration" && s.kind !== "var") this.declareAll(s, scope);
     }
   }
   declareAll(node: AnyNode & { type: "VariableDeclaration" }, scope: Scope): void {
     const keyword = node.kind === "let" || node.kind === "var" ? node.kind : "const";
-    const home = keyword === "var" ? scope.functionScope : scope;
-    for (const d of node.declarations) for (const id of namesOf(d.id)) this.declare(home, id, keyword);
+    for (const d of node.declarations) for (const id of namesOf(d.id)) this.declare(scope, id, keyword);
   }
   hoistVar(node: AnyNode, scope: Scope): void {
     if (node.type.includes("Function")) return;
@@ -113,6 +111,7 @@ class Resolver {
     for (const p of node.params) for (const id of namesOf(p)) this.declare(scope, id, "parameter");
     for (const p of node.params) this.pattern(p, scope, false);
     if (node.body.type !== "BlockStatement") return this.walk(node.body, scope);
+    this.hoistVar(node.body, scope);
     this.hoist(node.body.body, scope);
     this.walkAll(node.body.body, scope);
   }

@@ -121,8 +121,11 @@ function verdict(node: AnyNode): Verdict {
 /** The nodes directly inside a node. */
 export function childrenOf(node: AnyNode): AnyNode[] {
   const found: AnyNode[] = [];
-  for (const value of Object.values(node) as unknown[]) {
-    for (const item of Array.isArray(value) ? (value as unknown[]) : [value]) if (isNode(item)) found.push(item);
+  const fields = node as unknown as { readonly [field: string]: unknown };
+  for (const field in fields) {
+    const value = fields[field];
+    if (Array.isArray(value)) for (const item of value as unknown[]) isNode(item) && found.push(item);
+    else if (isNode(value)) found.push(value);
   }
   return found;
 }

@@ -265,18 +265,25 @@ export const VECTOR_BINARY: { readonly [O in BinaryOp]: VectorBinary } = {
   ge: compare(">="),
 };
 
+/** gcc's own names, by lanes: unlike assembly they fold loads and signs into the instruction. */
+const GCC_FMA: { readonly [lanes: number]: string } = {
+  4: "__builtin_ia32_vfmaddps(a, b, c)",
+  8: "__builtin_ia32_vfmaddps256(a, b, c)",
+  16: "__builtin_ia32_vfmaddps512_mask(a, b, c, (unsigned short)-1, 4)",
+};
+
 export function fmaVector(p: Prelude, n: number, a: string, b: string, c: string): string {
   const type = p.type("f32", n);
   const helper = p.define(`fma_${type}`, () => {
     const signature = `INLINE ${type} fma_${type}(${type} a, ${type} b, ${type} c)`;
     const loop = laneLoop(type, n, fmaScalar(p, "a[i]", "b[i]", "c[i]"));
     if (!p.fusedMultiplyAdd) return `${signature} { ${loop} }`;
-    const assembly = '__asm__("vfmadd213ps %2, %1, %0" : "+v"(a) : "v"(b), "v"(c)); return a;';
+    const gcc = `return ${GCC_FMA[n] ?? "0"};`;
     return firstOf(
       signature,
       [
         ["__has_builtin(__builtin_elementwise_fma)", "return __builtin_elementwise_fma(a, b, c);"],
-        [`defined(__FMA__) && ${gccRegister(4 * n)}`, assembly],
+        [`defined(__FMA__) && ${n in GCC_FMA ? gccRegister(4 * n) : "0"}`, gcc],
       ],
       loop,
     );

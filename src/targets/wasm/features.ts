@@ -46,15 +46,24 @@ const LAZY = ["--liftoff", "--wasm-lazy-compilation"] as const;
 
 const canJoinPairs = (): boolean => flagsKnown() && atLeast(WIDE_SINCE) && engine.architecture === "x64";
 
-/** Compiles a module with pairs of vectors joined, where the engine can. */
+function withFlags<T>(on: readonly string[], off: readonly string[], run: () => T): T {
+  engine.setFlags(...on);
+  try {
+    return run();
+  } finally {
+    engine.setFlags(...off);
+  }
+}
+
+/** Compiles all of a module at once, so that nothing of it is left to be compiled while pairs are joined elsewhere. */
+export function compileWhole(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module {
+  if (!canJoinPairs()) return new WebAssembly.Module(bytes);
+  return withFlags(EAGER, LAZY, () => new WebAssembly.Module(bytes));
+}
+/** The same with pairs of vectors joined. */
 export function compileJoined(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module {
   if (!canJoinPairs()) return new WebAssembly.Module(bytes);
-  engine.setFlags(...EAGER, `--${WIDE}`);
-  try {
-    return new WebAssembly.Module(bytes);
-  } finally {
-    engine.setFlags(...LAZY, `--no-${WIDE}`);
-  }
+  return withFlags([...EAGER, `--${WIDE}`], [...LAZY, `--no-${WIDE}`], () => new WebAssembly.Module(bytes));
 }
 
 const word = (x: number): number => new Int32Array(Float32Array.of(x).buffer)[0] as number;
@@ -141,13 +150,8 @@ function runWideProbe(name: string, module: WebAssembly.Module): { bits: string;
 function probeWide(): boolean {
   if (!canJoinPairs() || engine.variable("LOCKSTEP_WIDE") === "0") return false;
   const wide = runWideProbe("wide", compileJoined(wideProbe("wide")));
-  engine.setFlags(...EAGER);
-  try {
-    const plain = runWideProbe("plain", new WebAssembly.Module(wideProbe("plain")));
-    return plain.bits === wide.bits && plain.time > WIDE_GAIN * wide.time;
-  } finally {
-    engine.setFlags(...LAZY);
-  }
+  const plain = runWideProbe("plain", compileWhole(wideProbe("plain")));
+  return plain.bits === wide.bits && plain.time > WIDE_GAIN * wide.time;
 }
 
 function detect(): WasmFeatures {

@@ -3,9 +3,9 @@
  */
 import type { Buffer } from "../../ir/nodes.ts";
 import type { CompileOptions, Entry, Executable, Lowered, Machine, Target } from "../target.ts";
-import { compileProgram, ENTRY, type ProgramCode } from "./compile.ts";
-import { compileJoined, type WasmFeatures, wasmFeatures } from "./features.ts";
-import { alignUp, GLOBALS, SCRATCH_HEADER } from "./layout.ts";
+import { type CodeOptions, compileProgram, ENTRY, type ProgramCode } from "./compile.ts";
+import { compileJoined, compileWhole, type WasmFeatures, wasmFeatures } from "./features.ts";
+import { alignUp, GLOBALS, PROCESS, SCRATCH_HEADER } from "./layout.ts";
 import { poolOf } from "./pool.ts";
 import { printModule } from "./print.ts";
 import { encodeModule, FUNCTION_IMPORTS } from "./writer.ts";
@@ -30,33 +30,65 @@ const VECTOR_REGISTERS = 15;
 let programs = 0;
 
 const ARRAYS = { f32: Float32Array, f64: Float64Array, i32: Int32Array, u32: Uint32Array, u8: Uint8Array } as const;
-function bytesOfTable({ storage, data = [] }: Buffer): Uint8Array {
-  return new Uint8Array(ARRAYS[storage].from(data).buffer);
+const bytesOfTable = ({ storage, data = [] }: Buffer): Uint8Array => new Uint8Array(ARRAYS[storage].from(data).buffer);
+
+const isShared = (memory: WebAssembly.Memory): boolean =>
+  typeof SharedArrayBuffer !== "undefined" && memory.buffer instanceof SharedArrayBuffer;
+
+/** Longest wait for another thread that compiles. */
+const LOCK_MILLISECONDS = 2000;
+
+/** Runs `compile` while no other thread of the process does; false when another one does not come to an end. */
+function withCompileLock<T>(memory: WebAssembly.Memory, compile: (alone: boolean) => T): T {
+  if (!isShared(memory)) return compile(true);
+  const words = new Int32Array(memory.buffer);
+  const at = PROCESS.compiling / 4;
+  const until = performance.now() + LOCK_MILLISECONDS;
+  while (Atomics.compareExchange(words, at, 0, 1) !== 0) {
+    if (performance.now() > until) return compile(false);
+    Atomics.wait(words, at, 1, 1);
+  }
+  try {
+    return compile(true);
+  } finally {
+    Atomics.store(words, at, 0);
+    Atomics.notify(words, at);
+  }
+}
+
+/** The compiled module, and that of functions with joined pairs where there are any. */
+interface Compiled {
+  readonly main: WebAssembly.Module;
+  readonly joined: WebAssembly.Module | undefined;
 }
 
 class WasmExecutable implements Executable {
   readonly scratchBytes: number;
   readonly #code: ProgramCode;
-  /** The module, and the one of functions with joined pairs. */
-  readonly #bytes: readonly Uint8Array<ArrayBuffer>[];
-  readonly #module: WebAssembly.Module;
-  readonly #joined: WebAssembly.Module | undefined;
+  readonly #main: Uint8Array<ArrayBuffer>;
+  readonly #joined: Uint8Array<ArrayBuffer>;
+  readonly #modules: Compiled;
   readonly #memory: WebAssembly.Memory;
   readonly #threads: number;
-  readonly #program: number;
+  readonly #program = ++programs;
 
-  constructor(code: ProgramCode, memory: WebAssembly.Memory, threads: number) {
+  constructor(code: ProgramCode, memory: WebAssembly.Memory, options: CodeOptions) {
     this.#code = code;
     this.#memory = memory;
-    this.#threads = threads;
-    const main = encodeModule(code.module);
-    const joined = code.joined && encodeModule(code.joined);
-    this.#bytes = joined ? [main, joined] : [main];
-    this.#module = new WebAssembly.Module(main);
-    this.#joined = joined && compileJoined(joined);
-    this.#program = ++programs;
-    const carried = code.threaded ? main.length + (joined?.length ?? 0) : 0;
+    this.#threads = options.threads;
+    this.#main = encodeModule(code.module);
+    this.#joined = code.joined ? encodeModule(code.joined) : new Uint8Array(0);
+    this.#modules = options.joined
+      ? withCompileLock(memory, (alone) => this.#compileWhole(alone))
+      : { main: new WebAssembly.Module(this.#main), joined: undefined };
+    const carried = code.threaded ? this.#main.length + this.#joined.length : 0;
     this.scratchBytes = alignUp(code.scratch.moduleBytes + carried, 64);
+  }
+
+  #compileWhole(alone: boolean): Compiled {
+    const main = compileWhole(this.#main);
+    if (!this.#code.joined) return { main, joined: undefined };
+    return { main, joined: (alone ? compileJoined : compileWhole)(this.#joined) };
   }
 
   instantiate(_arena: number, scratch: number): Entry {
@@ -64,22 +96,21 @@ class WasmExecutable implements Executable {
     for (const [table, offset] of this.#code.tables) new Uint8Array(buffer, scratch + offset).set(bytesOfTable(table));
     const control = this.#code.threaded ? this.#prepareThreads(buffer, scratch) : 0;
     const env = { memory: this.#memory, [GLOBALS[0]]: scratch, [GLOBALS[1]]: control };
-    const functions = this.#joined ? new WebAssembly.Instance(this.#joined, { env }).exports : {};
-    const instance = new WebAssembly.Instance(this.#module, { env, [FUNCTION_IMPORTS]: functions });
+    const { main, joined } = this.#modules;
+    const functions = joined ? new WebAssembly.Instance(joined, { env }).exports : {};
+    const instance = new WebAssembly.Instance(main, { env, [FUNCTION_IMPORTS]: functions });
     return { convention: "offsets", call: instance.exports[ENTRY] as (...args: number[]) => number };
   }
 
-  /** Leaves the module where helpers find it; returns the place of the control block. */
+  /** Leaves the modules where helpers find them; returns the place of the control block. */
   #prepareThreads(buffer: ArrayBufferLike, scratch: number): number {
     const header = new Int32Array(buffer, scratch, SCRATCH_HEADER.bytes / 4);
     header[SCRATCH_HEADER.program / 4] = this.#program;
-    const [main, joined] = this.#bytes;
-    const lengths = [main?.length ?? 0, joined?.length ?? 0] as const;
-    header[SCRATCH_HEADER.byteLength / 4] = lengths[0];
-    header[SCRATCH_HEADER.joinedLength / 4] = lengths[1];
-    const carried = new Uint8Array(buffer, scratch + this.#code.scratch.moduleBytes, lengths[0] + lengths[1]);
-    if (main) carried.set(main);
-    if (joined) carried.set(joined, lengths[0]);
+    header[SCRATCH_HEADER.byteLength / 4] = this.#main.length;
+    header[SCRATCH_HEADER.joinedLength / 4] = this.#joined.length;
+    const at = scratch + this.#code.scratch.moduleBytes;
+    new Uint8Array(buffer, at, this.#main.length).set(this.#main);
+    new Uint8Array(buffer, at + this.#main.length, this.#joined.length).set(this.#joined);
     const pool = poolOf(this.#memory);
     pool.ensure(this.#threads - 1);
     return pool.control;
@@ -104,13 +135,11 @@ export function createWasmTarget(options: WasmTargetOptions): WasmResult {
 class WasmTarget implements Target {
   readonly name = "wasm";
   readonly machine: Machine;
-  readonly #memory: WebAssembly.Memory;
+  readonly #options: WasmTargetOptions;
   readonly #features: WasmFeatures;
-  readonly #minOperations: number | undefined;
 
   constructor(options: WasmTargetOptions, features: WasmFeatures) {
-    this.#minOperations = options.minOperations;
-    this.#memory = options.memory;
+    this.#options = options;
     this.#features = features;
     this.machine = {
       vectorBytes: options.vectorBytes ?? (features.wide ? 32 : 16),
@@ -121,15 +150,15 @@ class WasmTarget implements Target {
   }
 
   compile(lowered: Lowered, { threads }: CompileOptions): Executable {
-    const sharedMemory = typeof SharedArrayBuffer !== "undefined" && this.#memory.buffer instanceof SharedArrayBuffer;
-    const code = compileProgram(lowered, {
-      sharedMemory,
-      joined: this.#features.wide && this.machine.vectorBytes > 16,
+    const { memory, minOperations } = this.#options;
+    const options: CodeOptions = {
+      sharedMemory: isShared(memory),
       relaxed: this.#features.relaxedSimd,
       fusedMadd: this.#features.fusedMadd,
+      joined: this.#features.wide && this.machine.vectorBytes > 16,
       threads,
-      ...(this.#minOperations === undefined ? {} : { minOperations: this.#minOperations }),
-    });
-    return new WasmExecutable(code, this.#memory, threads);
+      ...(minOperations === undefined ? {} : { minOperations }),
+    };
+    return new WasmExecutable(compileProgram(lowered, options), memory, options);
   }
 }

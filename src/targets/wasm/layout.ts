@@ -14,6 +14,8 @@ export const PROCESS = {
   busy: 1024,
   /** How many control blocks have been given out. */
   blocks: 1088,
+  /** 1 while a thread compiles with flags of the engine that others should not see. */
+  compiling: 1152,
   firstBlock: 2048,
 } as const;
 
