@@ -7,5 +7,7 @@ export default defineConfig({
     pool: "forks",
     testTimeout: process.env.LOCKSTEP_FULL ? 1_800_000 : 120_000,
     hookTimeout: 120_000,
+    // Every pass of the compiler is followed by the verifier.
+    env: { LOCKSTEP_VERIFY: "1" },
   },
 });

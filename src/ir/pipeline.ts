@@ -27,6 +27,8 @@ export interface PassOptions {
   readonly launches: boolean;
   /** Whether f32 products that are only added are rounded together with the sum; "unfused" unless given. */
   readonly numerics?: Numerics | undefined;
+  /** Checks the module after every pass; on unless switched off. */
+  readonly verify?: boolean;
   /** Leaves subscripts unchecked: out of range is then undefined. */
   readonly unchecked?: boolean;
 }
@@ -55,13 +57,16 @@ export const PASSES: readonly Pass[] = [
 
 /** Runs all passes; `watch` sees the module after each, for printing. */
 export function lower(module: Module, options: PassOptions, watch?: (pass: string, module: Module) => void): Module {
-  verify(module, "front");
+  const check = (m: Module, stage: Stage): void => {
+    if (options.verify !== false) verify(m, stage);
+  };
+  check(module, "front");
   let current = module;
   for (const pass of PASSES) {
     if (!pass.enabled(options)) continue;
     current = pass.run(current, options);
     watch?.(pass.name, current);
-    verify(current, pass.stage);
+    check(current, pass.stage);
   }
   return current;
 }

@@ -9,7 +9,7 @@ import { isMathFunction, MATH_CONSTANTS, NUMBER_CONSTANTS, NUMBER_FUNCTIONS } fr
 import { difference } from "./linear.ts";
 import { refuse } from "./refusals.ts";
 import type { ArrayBase, Term, View } from "./terms.ts";
-import type { Cell, Column, RecordValue, Rows, Structs, Value } from "./values.ts";
+import { type Cell, type Column, describe, type RecordValue, type Rows, type Structs, type Value } from "./values.ts";
 
 /** A member of `Math` or `Number`. */
 function globalField(global: string, name: string, span: Span): Value {
@@ -98,7 +98,7 @@ export function elementOf(cx: Context, value: Value, index: Value, span: Span): 
     case "record":
       return refuse("recordSubscript", span);
     default:
-      return refuse("update", span, "this");
+      return refuse("notSubscripted", span, describe(value));
   }
 }
 

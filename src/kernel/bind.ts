@@ -3,7 +3,7 @@
  */
 import type { AnyNode, Expression, Identifier, Pattern } from "acorn";
 import { elementOf, fieldOf } from "./access.ts";
-import { type Context, type Frame, isCheap, numberOf, spanOf, valueFor } from "./context.ts";
+import { type Context, type Frame, isCheap, numberOf, refuseUpdate, spanOf, valueFor } from "./context.ts";
 import type { Span } from "./errors.ts";
 import { literal } from "./fold.ts";
 import { refuse } from "./refusals.ts";
@@ -93,7 +93,7 @@ export function declarePattern(
   evaluate: Evaluate,
 ): void {
   destructure(cx, frame, pattern, value, evaluate, (target, item) => {
-    if (target.type !== "Identifier") refuse("update", spanOf(frame, target), "this");
+    if (target.type !== "Identifier") return refuseUpdate(frame, target);
     declare(cx, frame, target, item);
   });
 }

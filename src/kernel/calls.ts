@@ -20,6 +20,7 @@ import {
   type Stream,
   type StreamOrigin,
   type Term,
+  UNNAMED,
   type View,
 } from "./terms.ts";
 import type { IntrinsicName, Rows, Structs, Value } from "./values.ts";
@@ -195,7 +196,7 @@ export function newArray(cx: Context, constructorName: string | undefined, args:
   const length = first && isTerm(first) ? known(first) : undefined;
   if (typeof length !== "number" || !Number.isInteger(length) || length < 1 || args.length !== 1)
     return refuse("arrayLength", span, textOf(span));
-  const base = cx.array("array", span, element, length);
+  const base = cx.array(UNNAMED, span, element, length);
   cx.emit({ kind: "array", base, zero: cx.loops > 0, initial: [] });
   return wholeView(base, span);
 }
@@ -203,7 +204,7 @@ export function newArray(cx: Context, constructorName: string | undefined, args:
 function listArray(cx: Context, element: ArrayBase["element"], values: readonly Value[], span: Span): View {
   if (values.length === 0) refuse("arrayLength", span, textOf(span));
   const initial = values.map((v) => (isTerm(v) ? v : refuse("arrayShape", span)));
-  const base = cx.array("array", span, element, initial.length);
+  const base = cx.array(UNNAMED, span, element, initial.length);
   base.contents.push(...initial);
   cx.emit({ kind: "array", base, zero: false, initial });
   return wholeView(base, span);

@@ -4,7 +4,7 @@
  */
 import type { AnyNode } from "acorn";
 import type { ScalarName } from "./declare.ts";
-import type { Span } from "./errors.ts";
+import { type Span, textOf } from "./errors.ts";
 import { known } from "./fold.ts";
 import { refuse } from "./refusals.ts";
 import type { FunctionNode, Unit } from "./source.ts";
@@ -163,7 +163,7 @@ export function valueFor(bound: Value | Cell, span: Span): Value {
 /** The number that a value is; anything else is refused. */
 export function numberOf(value: Value, span: Span): Term {
   if (isTerm(value)) return value;
-  const text = span.source.text.slice(span.start, span.end).slice(0, 60);
+  const text = textOf(span).slice(0, 60);
   switch (value.kind) {
     case "function":
     case "intrinsic":
@@ -180,3 +180,8 @@ export function numberOf(value: Value, span: Span): Term {
 
 /** The place of a node in a frame's source. */
 export const spanOf = (frame: Frame, node: AnyNode): Span => frame.unit.span(node);
+/** Refuses to write to what a node stands for. */
+export function refuseUpdate(frame: Frame, node: AnyNode): never {
+  const span = spanOf(frame, node);
+  return refuse("update", span, textOf(span));
+}

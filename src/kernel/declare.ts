@@ -148,7 +148,7 @@ export function kernelSpec<D extends Declaration>(
   options: KernelOptions,
   callee: AnyFunction,
 ): KernelSpec<D> {
-  const name = options.name ?? (fn.name || "kernel");
+  const name = options.name ?? (fn?.name || "kernel");
   return { name, declaration, fn, options, site: captureCallSite(callee) };
 }
 

@@ -87,7 +87,7 @@ function tableView(data: readonly number[], name: string, span: Span): View {
 }
 
 function helperValue(helper: Inline, name: string, span: Span): FunctionValue {
-  const unit = readFunction(helper.fn, helper.fn.name || name, helper.site);
+  const unit = readFunction(helper.fn, helper.fn?.name || name, helper.site);
   const uses = helper.uses && recordOf(helper.uses, (declared, path) => sharedValue(declared, path, span), "");
   return { kind: "function", name, unit, node: unit.node, home: undefined, uses };
 }

@@ -58,7 +58,7 @@ export function placeOfSpan({ source: { text }, start }: Span): string {
 }
 
 function explain(kernel: string, complaint: Complaint, span: Span | undefined, made: CallSite): string {
-  const lines = [`kernel ${kernel}: ${complaint.problem}`];
+  const lines = [`${kernel === "kernel" ? kernel : `kernel ${kernel}`}: ${complaint.problem}`];
   const position = made.position();
   if (span) {
     lines.push("", pieceOfSource(span), "");

@@ -5,7 +5,7 @@ import type { AnyNode, Expression, Identifier } from "acorn";
 import { elementOf, fieldOf } from "./access.ts";
 import { assignCell, assignLike, cellOf, destructure, emptyLike, isFresh, keyOf } from "./bind.ts";
 import { call, callMethod, isMethodOwner, newArray } from "./calls.ts";
-import { type Context, type Frame, numberOf, sizeOf, spanOf, valueFor } from "./context.ts";
+import { type Context, type Frame, numberOf, refuseUpdate, sizeOf, spanOf, valueFor } from "./context.ts";
 import { apply, binary, conditional, known, literal, logical, truth, unary } from "./fold.ts";
 import { GLOBAL_NUMBERS, HOST_NAMES, isKnownGlobal, isModuleObject } from "./globals.ts";
 import { refuse } from "./refusals.ts";
@@ -63,7 +63,7 @@ export function expression(cx: Context, frame: Frame, node: AnyNode): Value {
     case "ObjectExpression":
       return record(cx, frame, node);
     default:
-      return refuse("update", span, node.type);
+      return refuseUpdate(frame, node);
   }
 }
 
@@ -239,12 +239,11 @@ function callExpression(
 
 /** The cell that the left side of an assignment means. */
 function target(cx: Context, frame: Frame, node: AnyNode): Cell {
-  const span = spanOf(frame, node);
   if (node.type === "Identifier") return cellOf(frame, node);
-  if (node.type !== "MemberExpression") return refuse("update", span, span.source.text.slice(span.start, span.end));
+  if (node.type !== "MemberExpression") return refuseUpdate(frame, node);
   const found = member(cx, frame, node);
   if (found.kind === "variableCell" || found.kind === "elementCell") return found;
-  return refuse("update", span, span.source.text.slice(span.start, span.end));
+  return refuseUpdate(frame, node);
 }
 
 function assignment(

@@ -224,9 +224,10 @@ export class TermLowering {
   }
 
   #element({ view, index, span }: Element): Expr {
+    const isBool = this.#types.typeOfVariable(view.base).kind === "bool";
     const load = this.#load(view, this.index(view, index, span), span);
     if (this.#isProved(view, index)) this.#safe.add(load);
-    return view.base.element === "bool" ? truthOf(load) : load;
+    return isBool ? truthOf(load) : load;
   }
   #load(view: View, index: Expr, span: Span): Load {
     const load = ir.load(this.#to.buffer(view.base), index);

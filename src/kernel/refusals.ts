@@ -201,6 +201,11 @@ export const REFUSED = {
     advice: "name the field; for subscripts known only at run time use an array",
     example: "({ x, n, s }) => { x[0] = s[0][n]; }",
   },
+  notSubscripted: {
+    problem: "{} has no elements",
+    advice: "subscripts are for arrays; a number is used as it is",
+    example: "({ x, n }) => { x[0] = n[1]; }",
+  },
   rebinding: {
     problem: "`{}` names {kind} and cannot be assigned again",
     advice: "declare another `const`, or copy the numbers",

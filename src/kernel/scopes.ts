@@ -25,17 +25,11 @@ export interface Resolution {
 class Scope {
   readonly names = new Map<string, Binding>();
   readonly parent: Scope | undefined;
-  /** `var` and function declarations of inner blocks end up in the function's scope. */
-  readonly isFunction: boolean;
-  constructor(parent: Scope | undefined, isFunction: boolean) {
+  constructor(parent: Scope | undefined) {
     this.parent = parent;
-    this.isFunction = isFunction;
   }
   find(name: string): Binding | undefined {
     return this.names.get(name) ?? this.parent?.find(name);
-  }
-  get functionScope(): Scope {
-    return this.isFunction || !this.parent ? this : this.parent.functionScope;
   }
 }
 
@@ -84,6 +78,7 @@ class Resolver {
     const keyword = node.kind === "let" || node.kind === "var" ? node.kind : "const";
     for (const d of node.declarations) for (const id of namesOf(d.id)) this.declare(scope, id, keyword);
   }
+  /** Declares every `var` inside, wherever it stands. */
   hoistVar(node: AnyNode, scope: Scope): void {
     if (node.type.includes("Function")) return;
     if (node.type === "VariableDeclaration" && node.kind === "var") this.declareAll(node, scope);
@@ -106,7 +101,7 @@ class Resolver {
     node: AnyNode & { type: "ArrowFunctionExpression" | "FunctionExpression" | "FunctionDeclaration" },
     outer: Scope,
   ): void {
-    const scope = new Scope(outer, true);
+    const scope = new Scope(outer);
     if (node.type === "FunctionExpression" && node.id) this.declare(scope, node.id, "function");
     for (const p of node.params) for (const id of namesOf(p)) this.declare(scope, id, "parameter");
     for (const p of node.params) this.pattern(p, scope, false);
@@ -117,7 +112,7 @@ class Resolver {
   }
 
   block(statements: readonly AnyNode[], outer: Scope): void {
-    const scope = new Scope(outer, false);
+    const scope = new Scope(outer);
     this.hoist(statements, scope);
     this.walkAll(statements, scope);
   }
@@ -144,7 +139,7 @@ class Resolver {
   }
 
   loop(node: AnyNode & { type: "ForStatement" | "ForOfStatement" | "ForInStatement" }, outer: Scope): void {
-    const scope = new Scope(outer, false);
+    const scope = new Scope(outer);
     const head = node.type === "ForStatement" ? node.init : node.left;
     if (head?.type === "VariableDeclaration" && head.kind !== "var") this.declareAll(head, scope);
     if (node.type === "ForStatement") return this.walkAll([node.init, node.test, node.update, node.body], scope);
@@ -198,6 +193,6 @@ class Resolver {
 
 export function resolveNames(root: AnyNode): Resolution {
   const resolver = new Resolver();
-  resolver.walk(root, new Scope(undefined, true));
+  resolver.walk(root, new Scope(undefined));
   return { bindings: resolver.bindings };
 }

@@ -63,10 +63,19 @@ function unreadable(source: SourceText): never {
   throw new Refusal({ problem, advice }, native ? undefined : { source, start: 0, end: 1 });
 }
 
+function noFunction(given: unknown, name: string): never {
+  const problem = `${name} is given ${given === null ? "null" : `a value of type ${typeof given}`} instead of a function`;
+  throw new Refusal(
+    { problem, advice: "write `kernel({ ... }, ({ x }) => { ... })`, `inline((a) => ...)`" },
+    undefined,
+  );
+}
+
 const units = new WeakMap<AnyFunction, Unit>();
 
 /** Reads a function; each is parsed once. */
 export function readFunction(fn: AnyFunction, name: string, site: CallSite): Unit {
+  if (typeof fn !== "function") return noFunction(fn, name);
   const known = units.get(fn);
   if (known) return known;
   const source: SourceText = { name, text: Function.prototype.toString.call(fn), site };

@@ -8,14 +8,14 @@
 import type { AnyNode, Expression, Pattern, Statement } from "acorn";
 import { elementOf } from "./access.ts";
 import { bindingOf, declarePattern } from "./bind.ts";
-import { type Context, type Frame, type Jumps, newMark, spanOf, valueFor } from "./context.ts";
+import { type Context, type Frame, type Jumps, newMark, refuseUpdate, spanOf, valueFor } from "./context.ts";
 import { type Counter, counterOf, isInvariant, stepOf } from "./counters.ts";
 import type { Span } from "./errors.ts";
 import { branch, effect, expression, functionValue, term } from "./expressions.ts";
 import { binary, known, literal } from "./fold.ts";
 import { refuse } from "./refusals.ts";
 import { returnStatement } from "./returns.ts";
-import { isTerm, type Mark, type Step, type Term } from "./terms.ts";
+import { isTerm, type Mark, type Step, type Term, UNNAMED } from "./terms.ts";
 import type { Value } from "./values.ts";
 
 /** Marks that the end of the current list leads to anyway. */
@@ -151,11 +151,12 @@ function declaration(cx: Context, frame: Frame, id: Pattern, init: Expression | 
   });
 }
 
-/** A function bound to a name takes it, for messages. */
+/** A function or a local array takes the name it is bound to, for messages. */
 function namedValue(cx: Context, frame: Frame, id: AnyNode, init: Expression): Value {
   const value = expression(cx, frame, init);
   if (id.type !== "Identifier") return value;
   if (value.kind === "function" && value.home === frame.names) return { ...value, name: id.name };
+  if (value.kind === "view" && value.base.name === UNNAMED) value.base.name = id.name;
   return value;
 }
 
@@ -166,7 +167,7 @@ function jumpTarget(frame: Frame, node: AnyNode & { type: "BreakStatement" | "Co
     if (node.type === "BreakStatement") return breaks;
     if (continues) return continues;
   }
-  return refuse("update", spanOf(frame, node), "this");
+  return refuseUpdate(frame, node);
 }
 
 function within(frame: Frame, jumps: Jumps, run: () => void): void {
@@ -294,7 +295,7 @@ function forOf(cx: Context, frame: Frame, node: AnyNode & { type: "ForOfStatemen
     loopBody(cx, frame, labels, mark, (tails) => {
       const item = valueFor(elementOf(cx, over, { kind: "read", variable: index, span }, span), span);
       const [declared] = left.type === "VariableDeclaration" ? left.declarations : [];
-      if (!declared) return refuse("update", spanOf(frame, left), "this");
+      if (!declared) return refuseUpdate(frame, left);
       // The element is read once, before the body can change it.
       const value = isTerm(item) ? cx.keep("item", item) : item;
       declarePattern(cx, frame, declared.id, value, (e) => expression(cx, frame, e));

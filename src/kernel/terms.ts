@@ -35,10 +35,14 @@ export interface Counting {
   readonly step: number;
 }
 
+/** The name of a local array that is not bound to one. */
+export const UNNAMED = "array";
+
 /** Memory: a declared array, a local one, or a table of constants. */
 export interface ArrayBase {
   readonly kind: "base";
-  readonly name: string;
+  /** For messages and listings; a local array takes the name it is first bound to. */
+  name: string;
   readonly span: Span | undefined;
   readonly space: "param" | "local" | "table";
   readonly region: Region | undefined;

@@ -165,6 +165,7 @@ function remainder(a: Type, b: Type, met: Type): Operation {
   const operands = met.kind === "integer" ? (fitsI32(met) ? I32 : F64) : met;
   if (b.kind !== "integer" || operands.kind === "f64") return { operands, result: operands };
   const most = Math.max(Math.abs(b.low), Math.abs(b.high)) - 1;
+  if (most > EXACT) return { operands, result: operands };
   const isPositive = a.kind === "u32" || (a.kind === "integer" && a.low >= 0);
   const high = a.kind === "integer" && isPositive ? Math.min(most, a.high) : most;
   return { operands, result: integer(isPositive ? 0 : -most, Math.max(high, 0)) };
@@ -185,7 +186,7 @@ export function bitwise(op: BitOperator, first: Type, second: Type): Operation |
   const [x, y] = [isNonNegative(a) ? a.high : undefined, isNonNegative(b) ? b.high : undefined];
   if (op === "&" && (x ?? y) !== undefined) {
     const most = Math.min(x ?? Number.POSITIVE_INFINITY, y ?? Number.POSITIVE_INFINITY);
-    return { operands: met, result: most > I32_HIGH ? met : integer(0, most) };
+    return { operands: met, result: most > EXACT ? met : integer(0, most) };
   }
   const both = x !== undefined && y !== undefined && x <= EXACT && y <= EXACT;
   return { operands: met, result: both ? integer(0, onesAbove(Math.max(x, y))) : met };

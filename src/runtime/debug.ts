@@ -17,6 +17,9 @@ export function debugLevel(): number {
   return text ? Number.parseInt(text, 10) || 0 : 0;
 }
 
+/** Whether every pass is checked: a third of the compile time, spent in tests (LOCKSTEP_VERIFY=1) and when debugging. */
+export const verifying = (): boolean => debugLevel() > 0 || globalThis.process?.env?.LOCKSTEP_VERIFY === "1";
+
 /** To the error stream, so that it never mixes with a program's own output. */
 const print = (text: string): void => console.error(text);
 

@@ -11,7 +11,7 @@ import { printExpr, printModule } from "../ir/print.ts";
 import { LockstepError } from "../platform/errors.ts";
 import type { ArenaLayout, Entry, Executable, Target } from "../targets/target.ts";
 import { ArgumentHelpers } from "./arguments.ts";
-import { debugLevel, report, reportCall } from "./debug.ts";
+import { debugLevel, report, reportCall, verifying } from "./debug.ts";
 import { type Heap, heap } from "./heap.ts";
 import { bindArguments, type Counter, type MarshalOptions, marshal } from "./marshal.ts";
 import { planArena } from "./plan.ts";
@@ -119,7 +119,7 @@ export class Program {
 
   #lowered(): Module {
     const { unchecked, numerics } = this.#options;
-    return lower(this.module, { ...this.target.machine, unchecked, numerics });
+    return lower(this.module, { ...this.target.machine, unchecked, numerics, verify: verifying() });
   }
 
   #instantiate(executable: Executable, arena: number): { entry: Entry; scratch: number | undefined } {

@@ -371,13 +371,15 @@ add(
     const weights = [0.5, 0.25, 0.125, 0.125];
     const counts = new Array(3).fill(0);
     const primes = new Int32Array([2, 3, 5, 7]);
+    const seen = [false, false, true];
     for (let k = 0; k < x.length; k++) {
       const fresh = new Float32Array(2);
       fresh[0] += x[k];
       window[k % 4] = fresh[0] + fresh[1];
       let sum = 0;
       for (let j = 0; j < window.length; j++) sum += window[j] * weights[j];
-      counts[k % 3] += 1;
+      if (seen[k % 3]) counts[k % 3] += 1;
+      seen[k % 3] = x[k] > 0 || !seen[2];
       out[k] = sum + Math.fround(counts[k % 3] * primes[k & 3]);
     }
   },

@@ -105,7 +105,7 @@ describe("a message", () => {
       x[0] = Math.random();
     });
     const message = messageOf(() => compileKernel(specOf(made)));
-    expect(message).toMatch(/^kernel kernel: `Math\.random` gives other numbers in each run\n/);
+    expect(message).toMatch(/^kernel: `Math\.random` gives other numbers in each run\n/);
     expect(message).toMatch(/ 2 \| .*x\[0\] = Math\.random\(\);\n +\| +\^{11}\n/);
     expect(message).toMatch(/in the file: .*places\.test\.ts:\d+:\d+\n +x\[0\] = Math\.random\(\);/);
     expect(message).toMatch(/kernel\(\) is called at .*places\.test\.ts:\d+:\d+/);
@@ -157,6 +157,7 @@ describe("what a declaration may hold", () => {
     expect(messageOf(() => compile({ x: f32 }, Math.max as never))).toContain("has no source text");
     const bound = (() => 1).bind(null);
     expect(messageOf(() => compile({ x: f32 }, bound as never))).toContain("has no source text");
+    expect(messageOf(() => compile({ x: f32 }, undefined as never))).toContain("type undefined instead of a function");
   });
 });
 

@@ -19,7 +19,7 @@ import {
   kernelSpec,
   type Struct,
 } from "../../src/kernel/declare.ts";
-import { declaredKind, flatten } from "../../src/kernel/flatten.ts";
+import { declaredKind, flatten, type Leaf } from "../../src/kernel/flatten.ts";
 
 export type Arguments = { readonly [name: string]: unknown };
 type AnyFunction = (...args: never[]) => unknown;
@@ -48,7 +48,8 @@ function at(args: Arguments, path: readonly string[]): unknown {
 export function run(module: Module, declaration: Declaration, args: Arguments): number {
   const leaves = flatten(declaration);
   const buffers = leaves.filter((l) => l.kind === "buffer").map((l) => at(args, l.path) as TypedArray);
-  const params = leaves.filter((l) => l.kind === "scalar").map((l) => Number(at(args, l.path)));
+  const rounded = (l: Leaf): number => (l.dtype === "f32" ? Math.fround : Number)(at(args, l.path) as number);
+  const params = leaves.filter((l) => l.kind === "scalar").map((l) => Number(rounded(l)));
   return interpret(module, { buffers, params });
 }
 

@@ -119,6 +119,13 @@ describe("numbers that meet without a conversion", () => {
     const { us } = results("let h = 2166136261; h = ((h ^ u) >>> 0) * 16777619; us[0] = h;");
     expect(us[0]).toBe(Math.imul((2166136261 ^ 3000000000) >>> 0, 16777619) >>> 0);
   });
+  test("masks and remainders of a u32 stay one where they are large", () => {
+    const { us, xs } = results(
+      "let h = u; h = h & 0x7fffffff; us[0] = h; us[1] = u % 1000000007; xs[0] = x * (u & 7);",
+    );
+    expect(us.slice(0, 2)).toEqual([3000000000 & 0x7fffffff, 3000000000 % 1000000007]);
+    expect(xs[0]).toBe(1.5 * (3000000000 & 7));
+  });
   test("a fused product differs from two roundings where numerics say so", () => {
     const fn = new Function("return ({ x, out }, { mulAdd }) => { out[0] = mulAdd(x, x, -1); }")() as AnyFunction;
     const declaration = { x: f32, out: f32.array() };

@@ -3,12 +3,13 @@
  *
  * A subscript that is proved in range stays as it is. For the others a loop gets a guard, computed once before it
  * starts: if all subscripts whose interval is known then stay inside their buffers, the loop runs as written;
- * otherwise a second copy runs, where each of them is checked: out of range raises a fault, a load
- * reads element 0 and a store is left out. What
- * no guard can cover (subscripts that come from memory) is checked in both. The call turns a fault into an error.
+ * otherwise, where that makes it certain that one of them would leave its buffer, only the fault is raised and the loop
+ * does not run; and where it does not (subscripts under a condition), a second copy runs in which each of them is
+ * checked: out of range raises a fault, a load reads element 0 and a store is left out. What no guard can cover
+ * (subscripts that come from memory) is checked in both. The call turns a fault into an error.
  */
-import { assign, binary, constant, convert, get, i32, lengthOf, local, not, select } from "../build.ts";
-import type { Expr, For, Func, Load, Local, Module, Site, Stmt, Store } from "../nodes.ts";
+import { and, assign, binary, constant, convert, get, i32, lengthOf, local, not, select } from "../build.ts";
+import type { Assign, Expr, For, Func, Load, Local, Module, Site, Stmt, Store } from "../nodes.ts";
 import { placeOf } from "../places.ts";
 import { printExpr } from "../print.ts";
 import {
@@ -17,24 +18,28 @@ import {
   eachStmt,
   stmtBodies,
   stmtExprs,
+  structuralKey,
   withBodies,
   withExprs,
   withOperands,
 } from "../walk.ts";
-import { allOf, Intervals, type Knowledge } from "./intervals.ts";
+import { allOf, type Interval, Intervals, type Knowledge } from "./intervals.ts";
 import { rewriteFunctions } from "./rewrite.ts";
 
 type Access = Load | Store;
 
-/** Loads and stores of a list of statements, nested ones included; `always` is false under a condition. */
-function* accessesIn(body: readonly Stmt[], always = true): Generator<{ access: Access; always: boolean }> {
+/**
+ * Loads and stores of a list of statements, nested ones included, with the loops around them from the outermost in;
+ * no loops are given for what stands under a condition.
+ */
+function* accessesIn(body: readonly Stmt[], loops: readonly For[] | undefined): Generator<[Access, typeof loops]> {
   for (const s of body) {
     const loads: Load[] = [];
     for (const e of stmtExprs(s)) eachExpr(e, (x) => x.kind === "load" && loads.push(x));
-    for (const access of loads) yield { access, always };
-    if (s.kind === "store") yield { access: s, always };
-    const unconditional = always && s.kind === "for";
-    for (const inner of stmtBodies(s)) yield* accessesIn(inner, unconditional);
+    for (const access of loads) yield [access, loops];
+    if (s.kind === "store") yield [s, loops];
+    const around = loops && s.kind === "for" ? [...loops, s] : undefined;
+    for (const inner of stmtBodies(s)) yield* accessesIn(inner, around);
   }
 }
 
@@ -139,44 +144,52 @@ class BoundsPass {
   #loop(s: For, safe: ReadonlySet<Access>): Stmt[] {
     const intervals = new Intervals(this.#definitions.before(s));
     const always = new Set(safe);
-    const guarded = new Set<Access>();
-    const conditions: Expr[] = [];
-    let certain = true;
-    for (const { access: a, always: unconditional } of accessesIn(s.body)) {
+    const guarded = new Map<Access, Guard>();
+    const tests = new Map<string, Assign>();
+    for (const [a, loops] of accessesIn(s.body, [s])) {
       if (safe.has(a)) continue;
       const interval = intervals.of(a.index);
       if (!interval) continue;
-      const condition = inside(a, interval);
-      if (isTrue(condition)) always.add(a);
-      else if (condition.kind !== "const") {
-        guarded.add(a);
-        conditions.push(condition);
-        certain &&= unconditional;
+      const fits = inside(a, interval);
+      if (isTrue(fits)) always.add(a);
+      else if (fits.kind !== "const") {
+        const key = structuralKey(fits);
+        const test = tests.get(key) ?? assign(local("fits", "bool"), fits);
+        tests.set(key, test);
+        guarded.set(a, { fits: get(test.local), runs: certainly(interval, loops, intervals) });
       }
     }
     if (guarded.size === 0) return this.#stmt(s, always, true);
-    const guard = local("guard", "bool");
-    return [
-      assign(guard, allOf(conditions.flatMap(conjuncts))),
-      {
-        kind: "if",
-        condition: get(guard),
-        then: this.#stmt(s, new Set([...always, ...guarded]), true),
-        else: this.#stmt(certain ? inOrder(s) : s, always, false),
-      },
-    ];
+    const condition = allOf([...tests.values()].map((t) => get(t.local)));
+    const then = this.#stmt(s, new Set([...always, ...guarded.keys()]), true);
+    return [...tests.values(), { kind: "if", condition, then, else: this.#otherwise(s, always, guarded) }];
+  }
+
+  /** When a guard fails: faults alone, where it is certain that one would happen; otherwise the loop with checks. */
+  #otherwise(s: For, always: ReadonlySet<Access>, guarded: ReadonlyMap<Access, Guard>): Stmt[] {
+    const faults: Stmt[] = [];
+    for (const [a, { fits, runs }] of guarded) {
+      if (!runs) return this.#stmt(s, always, false);
+      faults.push({ kind: "fault", condition: and(runs, not(fits)), site: this.#site(a) });
+    }
+    return faults;
   }
 }
 
-/** The copy that runs only to report a certain fault need not be fast: it is kept small. */
-const inOrder = (s: For): For => (s.axis === "parallel" && s.reductions.length === 0 ? { ...s, axis: "serial" } : s);
+/** What is tested of an access before a loop: that it fits its buffer, and whether the loop is sure to make it. */
+interface Guard {
+  readonly fits: Expr;
+  readonly runs: Expr | undefined;
+}
+
+/** That an access is made at both ends of its interval, given the loops around it; undefined when not known. */
+function certainly(interval: Interval, loops: readonly For[] | undefined, intervals: Intervals): Expr | undefined {
+  if (!interval.over || !loops) return undefined;
+  const runs = loops.map((loop) => intervals.runs(loop));
+  return runs.includes(undefined) ? undefined : allOf(runs as Expr[]);
+}
 
 const isTrue = (e: Expr): boolean => e.kind === "const" && e.value !== 0;
-
-/** The terms of a conjunction. */
-function conjuncts(e: Expr): Expr[] {
-  return e.kind === "binary" && e.op === "and" && e.dtype === "bool" ? [...conjuncts(e.a), ...conjuncts(e.b)] : [e];
-}
 
 /** That an interval lies inside an access's buffer. */
 function inside(a: Access, interval: { low: Expr; high: Expr; conditions: readonly Expr[] }): Expr {

@@ -20,6 +20,11 @@ export interface Interval {
   readonly conditions: readonly Expr[];
   /** Whether the value is an i32 as it stands, not the result of arithmetic that may have wrapped. */
   readonly whole?: boolean;
+  /**
+   * Loops over which the value runs from one bound to the other: when all of them run, both bounds are met. Undefined
+   * when the interval is only an estimate.
+   */
+  readonly over?: ReadonlySet<For> | undefined;
 }
 
 /** What is known of a local at the point that asks. */
@@ -32,7 +37,21 @@ export type Knowledge =
 const f64 = (value: number): Expr => constant("f64", value);
 const minimum = (...xs: Expr[]): Expr => xs.reduce((a, b) => binary("min", a, b));
 const maximum = (...xs: Expr[]): Expr => xs.reduce((a, b) => binary("max", a, b));
-const exactly = (value: Expr): Interval => ({ low: value, high: value, conditions: [], whole: true });
+const exactly = (value: Expr): Interval => ({
+  low: value,
+  high: value,
+  conditions: [],
+  whole: true,
+  over: new Set(),
+});
+const isPoint = (x: Interval): boolean => x.over?.size === 0;
+
+/** The loops of two operands together; not known when they share one (i - i does not run from -n to n). */
+function together(a: Interval, b: Interval): ReadonlySet<For> | undefined {
+  if (!a.over || !b.over) return undefined;
+  for (const loop of a.over) if (b.over.has(loop)) return undefined;
+  return new Set([...a.over, ...b.over]);
+}
 const numberIn = (e: Expr): number | undefined => (e.kind === "const" ? e.value : undefined);
 
 /** Conditions under which an operand did not wrap, so that operations other than + - * may look at its interval. */
@@ -43,14 +62,15 @@ function unwrapped(x: Interval): readonly Expr[] {
 
 function product(a: Interval, b: Interval): Interval {
   const conditions = [...a.conditions, ...b.conditions];
+  const over = isPoint(a) || isPoint(b) ? together(a, b) : undefined;
   const factor = numberIn(b.low) !== undefined && numberIn(b.low) === numberIn(b.high) ? b : undefined;
   if (factor) {
     const ends = [mul(a.low, factor.low), mul(a.high, factor.low)] as const;
     const positive = (numberIn(factor.low) as number) >= 0;
-    return { low: ends[positive ? 0 : 1], high: ends[positive ? 1 : 0], conditions };
+    return { low: ends[positive ? 0 : 1], high: ends[positive ? 1 : 0], conditions, over };
   }
   const corners = [mul(a.low, b.low), mul(a.low, b.high), mul(a.high, b.low), mul(a.high, b.high)];
-  return { low: minimum(...corners), high: maximum(...corners), conditions };
+  return { low: minimum(...corners), high: maximum(...corners), conditions, over };
 }
 
 /** Intervals of i32 expressions, given what is known of locals. */
@@ -66,9 +86,19 @@ export class Intervals {
     const end = this.of(loop.end);
     if (!begin || !end) return undefined;
     const conditions = [...unwrapped(begin), ...unwrapped(end)];
+    const exact = isPoint(begin) && isPoint(end) && Math.abs(loop.step) === 1;
+    const over = exact ? new Set([loop]) : undefined;
     return loop.step > 0
-      ? { low: begin.low, high: sub(end.high, f64(1)), conditions }
-      : { low: add(end.low, f64(1)), high: begin.high, conditions };
+      ? { low: begin.low, high: sub(end.high, f64(1)), conditions, over }
+      : { low: add(end.low, f64(1)), high: begin.high, conditions, over };
+  }
+
+  /** That a loop runs at least once, when its bounds are known before. */
+  runs(loop: For): Expr | undefined {
+    const begin = this.of(loop.begin);
+    const end = this.of(loop.end);
+    if (!begin || !end || !isPoint(begin) || !isPoint(end)) return undefined;
+    return binary(loop.step > 0 ? "lt" : "gt", begin.low, end.low);
   }
 
   of(e: Expr): Interval | undefined {
@@ -83,7 +113,7 @@ export class Intervals {
         return this.#binary(e.op, e.a, e.b);
       case "unary": {
         const x = e.op === "neg" ? this.of(e.x) : undefined;
-        return x && { low: unary("neg", x.high), high: unary("neg", x.low), conditions: x.conditions };
+        return x && { low: unary("neg", x.high), high: unary("neg", x.low), conditions: x.conditions, over: x.over };
       }
       case "select": {
         const a = this.of(e.a);
@@ -127,9 +157,9 @@ export class Intervals {
     const divisor = numberIn(b.low) === numberIn(b.high) ? numberIn(b.low) : undefined;
     switch (op) {
       case "add":
-        return { low: add(a.low, b.low), high: add(a.high, b.high), conditions };
+        return { low: add(a.low, b.low), high: add(a.high, b.high), conditions, over: together(a, b) };
       case "sub":
-        return { low: sub(a.low, b.high), high: sub(a.high, b.low), conditions };
+        return { low: sub(a.low, b.high), high: sub(a.high, b.low), conditions, over: together(a, b) };
       case "mul":
         return product(a, b);
       case "min":
