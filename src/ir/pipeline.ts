@@ -7,6 +7,7 @@ import { checkBounds } from "./passes/bounds.ts";
 import { contract } from "./passes/contract.ts";
 import { outlineParallel } from "./passes/outline.ts";
 import { lowerPartials, shardReductions } from "./passes/reductions.ts";
+import { shareLocals } from "./passes/share.ts";
 import { simplify } from "./passes/simplify.ts";
 import { vectorise } from "./passes/vectorise.ts";
 import { type Stage, verify } from "./verify.ts";
@@ -42,6 +43,7 @@ interface Pass {
 
 export const PASSES: readonly Pass[] = [
   { name: "simplify", stage: "front", enabled: () => true, run: simplify },
+  { name: "share", stage: "front", enabled: () => true, run: shareLocals },
   { name: "contract", stage: "front", enabled: (o) => o.numerics === "fused", run: contract },
   { name: "bounds", stage: "front", enabled: (o) => !o.unchecked, run: checkBounds },
   { name: "reductions", stage: "sharded", enabled: () => true, run: shardReductions },

@@ -140,7 +140,7 @@ export class Context {
 }
 
 /** A term that no effect can change. */
-export const isFixed = (term: Term): boolean =>
+const isFixed = (term: Term): boolean =>
   !someTerm(term, (t) => t.kind === "element" || (t.kind === "read" && !t.variable.stable));
 /** A term that a name may stand for instead of a variable of its own. */
 export function isCheap(term: Term): boolean {

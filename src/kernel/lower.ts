@@ -13,7 +13,7 @@ import type { Elaborated } from "./elaborate.ts";
 import { placeOfSpan, Refusal, type Span, textOf } from "./errors.ts";
 import { heldAsF32 } from "./fractions.ts";
 import { Types } from "./infer.ts";
-import { TermLowering } from "./lower-terms.ts";
+import { TermLowering } from "./lowerTerms.ts";
 import { refuse } from "./refusals.ts";
 import { draw, type IrStream, openStream } from "./streams.ts";
 import {

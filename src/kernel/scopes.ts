@@ -34,7 +34,7 @@ class Scope {
 }
 
 /** The identifiers that a pattern binds or assigns. */
-export function namesOf(pattern: Pattern | AnyNode): Identifier[] {
+function namesOf(pattern: Pattern | AnyNode): Identifier[] {
   switch (pattern.type) {
     case "Identifier":
       return [pattern];

@@ -23,7 +23,7 @@ type Tails = ReadonlySet<Mark>;
 const NO_TAILS: Tails = new Set();
 
 /** Whether a statement never runs on into the next one. */
-export function isAbrupt(node: AnyNode | null | undefined): boolean {
+function isAbrupt(node: AnyNode | null | undefined): boolean {
   switch (node?.type) {
     case "ReturnStatement":
     case "BreakStatement":

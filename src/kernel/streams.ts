@@ -4,7 +4,7 @@
 import type { Builder } from "../ir/build.ts";
 import type { Expr } from "../ir/nodes.ts";
 import { createStream, type Stream as IrStream } from "../random/index.ts";
-import type { TermLowering } from "./lower-terms.ts";
+import type { TermLowering } from "./lowerTerms.ts";
 import type { DrawMethod, DrawStep, StreamOrigin, Term, View } from "./terms.ts";
 
 export type { IrStream };

@@ -273,7 +273,7 @@ export function operandsOf(term: Term): readonly Term[] {
   }
 }
 /** The terms that say which elements a view shows. */
-export function viewTerms(view: View): readonly Term[] {
+function viewTerms(view: View): readonly Term[] {
   return [view.offset, view.stride].filter((t) => t !== undefined);
 }
 

@@ -147,6 +147,14 @@ const cases: { readonly [name: string]: Case } = {
       b.store(y, i, add(load(scratch, i32(2)), load(scratch, at)));
     });
   }),
+  "local array filled before the loop, read inside": build([x, k, y], [], (b) => {
+    const table = buffer("table", "f32", "local", 4);
+    b.for("j", { begin: i32(0), end: i32(4) }, (j) => b.store(table, j, convert("f32", mul(j, j))));
+    b.for("i", { begin: i32(0), end: lengthOf(k), axis: "parallel" }, (i) => {
+      b.store(y, i, add(load(table, binary("and", load(k, i), i32(3))), load(table, i32(2))));
+    });
+    b.store(y, i32(0), load(table, i32(3)));
+  }),
   "gather, scatter and strided": build([x, k, y, flags], [], (b) => {
     b.for("i", { begin: i32(0), end: i32(8), axis: "parallel" }, (i) => {
       b.store(y, binary("xor", i, i32(5)), load(x, binary("and", load(k, i), i32(15))));

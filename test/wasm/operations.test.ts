@@ -214,6 +214,17 @@ describe("select", () => {
   }
 });
 
+describe("the lesser or greater of two by a comparison", () => {
+  for (const dtype of ["f32", "f64"] as const) {
+    for (const name of ["lt", "gt", "le", "ge"] as const) {
+      test(`${name} of ${dtype}`, () => {
+        check([dtype, dtype], (a, b) => select(binary(name, a as Expr, b as Expr), a as Expr, b as Expr));
+        check([dtype, dtype], (a, b) => select(binary(name, a as Expr, b as Expr), b as Expr, a as Expr));
+      });
+    }
+  }
+});
+
 test("masks of different widths meet", () => {
   check(["f64", "f32", "bool"], (d, f, c) => {
     const a = binary("lt", d as Expr, constant("f64", 1, (d as Expr).lanes));

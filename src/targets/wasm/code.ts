@@ -59,6 +59,8 @@ export interface IfNode {
   readonly then: readonly Node[];
   readonly else: readonly Node[];
   readonly result: ValueType | undefined;
+  /** Whether the arms are seldom taken: nothing is moved out of them. */
+  readonly rare: boolean;
 }
 /** A jump, conditional when there is a condition. */
 export interface BranchNode {
@@ -150,12 +152,12 @@ export const target = (name: string): Target => ({ kind: "target", name });
 export const block = (at: Target, body: readonly Node[]): BlockNode => ({ kind: "block", target: at, body });
 export const loop = (at: Target, body: readonly Node[]): BlockNode => ({ kind: "loop", target: at, body });
 export const branch = (to: Target, condition?: Node): BranchNode => ({ kind: "branch", target: to, condition });
-export function when(condition: Node, then: readonly Node[], otherwise: readonly Node[] = []): IfNode {
-  return { kind: "if", condition, then, else: otherwise, result: undefined };
+export function when(condition: Node, then: readonly Node[], otherwise: readonly Node[] = [], rare = false): IfNode {
+  return { kind: "if", condition, then, else: otherwise, result: undefined, rare };
 }
 /** A value chosen by a branch; each arm leaves one value. */
 export function choose(condition: Node, a: Node, b: Node): IfNode {
-  return { kind: "if", condition, then: [a], else: [b], result: typeOf(a) };
+  return { kind: "if", condition, then: [a], else: [b], result: typeOf(a), rare: false };
 }
 export function call(callee: FunctionRef, args: readonly Node[]): CallNode {
   assertIr(args.length === callee.params.length, () => `call of ${callee.name} with ${args.length} operands`);

@@ -4,7 +4,7 @@
 import { assertIr, IrError } from "../../ir/build.ts";
 import type { Buffer, Expr, Func, Local } from "../../ir/nodes.ts";
 import type { Conversion, DType } from "../../ir/types.ts";
-import { eachExpr } from "../../ir/walk.ts";
+import { eachExpr, structuralKey } from "../../ir/walk.ts";
 import { Addresses, type Place } from "./address.ts";
 import { type FunctionRef, i32, type LocalGet, type Node, set } from "./code.ts";
 import type { FunctionBuilder } from "./function.ts";
@@ -32,7 +32,15 @@ import {
   scalarFma,
   scalarSelect,
 } from "./scalar.ts";
-import { VECTOR_BINARY, VECTOR_UNARY, vectorAny, vectorFma, vectorSelect, vectorShift } from "./vector.ts";
+import {
+  VECTOR_BINARY,
+  VECTOR_UNARY,
+  vectorAny,
+  vectorFma,
+  vectorPseudo,
+  vectorSelect,
+  vectorShift,
+} from "./vector.ts";
 
 /** What all functions of a program share. */
 export interface ProgramContext {
@@ -163,7 +171,7 @@ export class Expressions implements AccessContext {
       case "binary":
         return this.#binary(e);
       case "select":
-        return vectorSelect(this.vector(e.condition), this.vector(e.a), this.vector(e.b), this);
+        return this.#select(e);
       case "fma":
         return vectorFma(this.vector(e.a), this.vector(e.b), this.vector(e.c), this);
       case "convert":
@@ -190,10 +198,30 @@ export class Expressions implements AccessContext {
     return VECTOR_BINARY[e.op](this.vector(e.a), this.vector(e.b), this);
   }
 
+  /** A choice of the lesser or greater by comparing the two is one instruction. */
+  #select(e: Expr & { kind: "select" }): Vector {
+    const which = selectedExtreme(e);
+    // pmin(x, y) is "y < x ? y : x", pmax(x, y) "x < y ? y : x": in all four cases the last choice comes first.
+    if (which) return vectorPseudo(which, this.vector(e.b), this.vector(e.a));
+    return vectorSelect(this.vector(e.condition), this.vector(e.a), this.vector(e.b), this);
+  }
+
   #splat(x: Expr, dtype: DType, lanes: number): Vector {
     const loaded = x.kind === "load" ? loadSplat(x, lanes, this) : undefined;
     return loaded ?? splatVector(this.build, dtype, lanes, this.scalar(x));
   }
+}
+
+/** The instruction for a select of floats such as "a < b ? a : b". */
+function selectedExtreme(e: Expr & { kind: "select" }): "pmin" | "pmax" | undefined {
+  const { condition: c, a, b } = e;
+  if (c.kind !== "binary" || (c.op !== "lt" && c.op !== "gt")) return undefined;
+  if (c.a.dtype !== e.dtype || (e.dtype !== "f32" && e.dtype !== "f64")) return undefined;
+  const same = (x: Expr, y: Expr): boolean => structuralKey(x) === structuralKey(y);
+  const less = c.op === "lt";
+  if (same(c.a, a) && same(c.b, b)) return less ? "pmin" : "pmax";
+  if (same(c.a, b) && same(c.b, a)) return less ? "pmax" : "pmin";
+  return undefined;
 }
 
 function reads(e: Expr, local: Local): boolean {

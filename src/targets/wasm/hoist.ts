@@ -10,6 +10,7 @@ import {
   type CallNode,
   children,
   type GlobalGet,
+  type IfNode,
   type Instruction,
   type LocalGet,
   type Node,
@@ -109,8 +110,8 @@ class LoopHoister {
         return {
           ...node,
           condition: this.#condition(node.condition),
-          then: this.statements(node.then),
-          else: this.statements(node.else),
+          then: node.rare ? node.then : this.statements(node.then),
+          else: node.rare ? node.else : this.statements(node.else),
         };
       case "block":
       case "loop":
@@ -164,11 +165,19 @@ class Rewriter {
         case "block":
           return [{ ...node, body: this.list(node.body) }];
         case "if":
-          return [{ ...node, then: this.list(node.then), else: this.list(node.else) }];
+          return [this.#if(node)];
         default:
           return [node];
       }
     });
+  }
+
+  /** A loop that is seldom reached does not make the loop around it less than innermost. */
+  #if(node: IfNode): Node {
+    const before = this.#loops;
+    const rewritten = { ...node, then: this.list(node.then), else: this.list(node.else) };
+    if (node.rare) this.#loops = before;
+    return rewritten;
   }
 
   #loop(node: BlockNode): Node[] {

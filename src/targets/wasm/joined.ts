@@ -38,6 +38,13 @@ const JOINABLE: ReadonlySet<OpName> = new Set<OpName>([
   "i64x2.relaxed_laneselect",
   // Of a fused multiply-add in scalar code.
   "f32x4.extract_lane",
+  // Bytes: both halves of a register that nothing else uses, and the way back to one register.
+  "v128.load8x8_u",
+  "i32x4.extend_low_i16x8_u",
+  "i32x4.extend_high_i16x8_u",
+  "i16x8.narrow_i32x4_u",
+  "i8x16.narrow_i16x8_u",
+  "v128.store64_lane",
 ]);
 
 const usesVectors = ({ operands, result }: Opcode): boolean => result === "v128" || operands.includes("v128");

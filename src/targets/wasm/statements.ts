@@ -193,7 +193,8 @@ export class Statements implements BufferAccess {
     const condition = this.expressions.scalar(s.condition);
     const then = this.#nested(s.then, "branch")();
     const otherwise = this.#nested(s.else, "branch")();
-    this.#build.emit(when(condition, then, otherwise));
+    // The vectoriser asks whether any lane is on before long arms, which are mostly skipped.
+    this.#build.emit(when(condition, then, otherwise, s.condition.kind === "any"));
   }
 
   #for(s: For): void {

@@ -148,7 +148,7 @@ function knownFloat(x: Vector): number | undefined {
 function fastExtreme(which: "min" | "max", x: Vector, c: Vector, value: number): Vector | undefined {
   const prefix = x.dtype === "f32" ? "f32x4" : "f64x2";
   if (Number.isNaN(value) || (which === "min" && Object.is(value, -0))) return undefined;
-  const result = zipParts(x.dtype, x, c, (a, b) => op(`${prefix}.p${which}`, [a, b]));
+  const result = vectorPseudo(`p${which}`, x, c);
   if (which === "min" || !Object.is(value, 0)) return result;
   return zipParts(x.dtype, result, c, (a, zero) => op(`${prefix}.add`, [a, zero]));
 }
@@ -260,6 +260,12 @@ export function vectorSelect(condition: Vector, a: Vector, b: Vector, { build, r
     return op(width === 8 ? "i64x2.relaxed_laneselect" : "i32x4.relaxed_laneselect", [p, q, m]);
   });
   return vector(a.dtype, a.lanes, parts, width);
+}
+
+/** The minimum or maximum that is defined by one comparison. */
+export function vectorPseudo(which: "pmin" | "pmax", a: Vector, b: Vector): Vector {
+  const prefix = a.dtype === "f32" ? "f32x4" : "f64x2";
+  return zipParts(a.dtype, a, b, (x, y) => op(`${prefix}.${which}`, [x, y]));
 }
 
 export function vectorFma(a: Vector, b: Vector, c: Vector, { build, fusedMadd }: OpContext): Vector {
