@@ -6,7 +6,7 @@
  * for every finite argument, denormals and huge ones included; for results below the smallest normal number the unit is
  * the smallest denormal.
  */
-import type { MathName } from "./index.ts";
+import type { MathName } from "./common.ts";
 
 export interface Bound {
   readonly f32: number;

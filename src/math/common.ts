@@ -11,6 +11,32 @@ import type { Const, Expr } from "../ir/nodes.ts";
 
 /** A function of one or more scalars, expanded in place. */
 export type Macro = (b: Builder, ...xs: Expr[]) => Expr;
+export type MathName =
+  | "sin"
+  | "cos"
+  | "tan"
+  | "asin"
+  | "acos"
+  | "atan"
+  | "atan2"
+  | "exp"
+  | "exp2"
+  | "expm1"
+  | "log"
+  | "log1p"
+  | "log2"
+  | "log10"
+  | "pow"
+  | "tanh"
+  | "sinh"
+  | "cosh"
+  | "sigmoid"
+  | "rsqrt"
+  | "cbrt"
+  | "hypot"
+  | "round"
+  | "sign";
+
 export type Macro1 = (b: Builder, x: Expr) => Expr;
 export type Macro2 = (b: Builder, x: Expr, y: Expr) => Expr;
 

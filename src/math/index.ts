@@ -10,7 +10,7 @@
 import type { Builder } from "../ir/build.ts";
 import { assertIr, constant, div, unary } from "../ir/build.ts";
 import type { Expr } from "../ir/nodes.ts";
-import type { Macro } from "./common.ts";
+import type { Macro, Macro1, Macro2, MathName } from "./common.ts";
 import { cosh32, exp2_32, exp32, expm1_32, sigmoid32, sinh32, tanh32 } from "./exponential32.ts";
 import { cosh64, exp2_64, exp64, expm1_64, sigmoid64, sinh64, tanh64 } from "./exponential64.ts";
 import { acos32, asin32, atan2_32, atan32 } from "./inverse32.ts";
@@ -21,49 +21,22 @@ import { simplePowers } from "./power.ts";
 import { cbrt32, hypot32, pow32 } from "./power32.ts";
 import { cbrt64, hypot64, pow64 } from "./power64.ts";
 import { round, sign } from "./rounding.ts";
-import { cos32, sin32, sincos32, tan32 } from "./trigonometric32.ts";
-import { cos64, sin64, sincos64, tan64 } from "./trigonometric64.ts";
+import { cos32, sin32, tan32 } from "./trigonometric32.ts";
+import { cos64, sin64, tan64 } from "./trigonometric64.ts";
 
 export { BOUNDS, type Bound } from "./bounds.ts";
 export { toInt32, toUint32 } from "./rounding.ts";
-export type { Macro };
-
-export type MathName =
-  | "sin"
-  | "cos"
-  | "tan"
-  | "asin"
-  | "acos"
-  | "atan"
-  | "atan2"
-  | "exp"
-  | "exp2"
-  | "expm1"
-  | "log"
-  | "log1p"
-  | "log2"
-  | "log10"
-  | "pow"
-  | "tanh"
-  | "sinh"
-  | "cosh"
-  | "sigmoid"
-  | "rsqrt"
-  | "cbrt"
-  | "hypot"
-  | "round"
-  | "sign";
+export type { Macro, MathName };
 
 /** Operands are evaluated once, before, and the result at once, whatever becomes of the variables they read. */
-function macro1(name: string, f32: (b: Builder, x: Expr) => Expr, f64: (b: Builder, x: Expr) => Expr): Macro {
+function macro1(name: string, f32: Macro1, f64: Macro1): Macro {
   return (b, ...xs) => {
     const [x] = operands(b, name, xs, 1);
     return b.let(name, (x.dtype === "f32" ? f32 : f64)(b, x));
   };
 }
 
-type Binary = (b: Builder, x: Expr, y: Expr) => Expr;
-function macro2(name: string, f32: Binary, f64: Binary): Macro {
+function macro2(name: string, f32: Macro2, f64: Macro2): Macro {
   return (b, ...xs) => {
     const [x, y] = operands(b, name, xs, 2);
     return b.let(name, (x.dtype === "f32" ? f32 : f64)(b, x, y as Expr));
@@ -115,10 +88,3 @@ export const MATH: { readonly [N in MathName]: Macro } = {
   round: macro1("round", round, round),
   sign: macro1("sign", sign, sign),
 };
-
-/** [sin x, cos x] for one reduction of x; the same bits as `sin` and `cos`. */
-export function sincos(b: Builder, x: Expr): [Expr, Expr] {
-  const [named] = operands(b, "sincos", [x], 1);
-  const [sine, cosine] = (named.dtype === "f32" ? sincos32 : sincos64)(b, named);
-  return [b.let("sin", sine), b.let("cos", cosine)];
-}

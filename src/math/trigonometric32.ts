@@ -2,8 +2,7 @@
  * @file sin, cos and tan in f32.
  *
  * x = k pi/2 + r with |r| <= pi/4: up to |x| = 199 by three subtractions whose products are exact or too small to
- * matter, beyond by the exact reduction. sin and cos of one argument share all but their last operations, under the
- * same expressions, so that a compiler that finds common subexpressions computes them once; `sincos32` does so itself.
+ * matter, beyond by the exact reduction. sin and cos of one argument share all but their last operations.
  */
 
 import type { Builder } from "../ir/build.ts";
@@ -112,11 +111,6 @@ const cosineOf = ({ sine, cosine, even, turns }: Parts): Expr =>
 
 export const sin32 = (b: Builder, x: Expr): Expr => sineOf(parts(b, x));
 export const cos32 = (b: Builder, x: Expr): Expr => cosineOf(parts(b, x));
-/** [sin x, cos x], bit for bit what the two give alone. */
-export function sincos32(b: Builder, x: Expr): [Expr, Expr] {
-  const shared = parts(b, x);
-  return [sineOf(shared), cosineOf(shared)];
-}
 
 export function tan32(b: Builder, x: Expr): Expr {
   const { quadrant, r, low } = reduce(b, b.let("a", abs(x)), true);

@@ -109,7 +109,10 @@ interface Parts {
   readonly turns: Expr;
 }
 
-function parts(b: Builder, x: Expr): Parts {
+/** Shared by the sine and the cosine of one angle. */
+const parts = (b: Builder, x: Expr): Parts => b.once("sincos64", x, () => newParts(b, x));
+
+function newParts(b: Builder, x: Expr): Parts {
   const { quadrant, r, low } = reduce(b, b.let("a", abs(x)));
   const square = b.let("s", mul(r, r));
   const fourth = b.let("ss", mul(square, square));
@@ -131,11 +134,6 @@ const cosineOf = (b: Builder, { sine, cosine, even, turns }: Parts): Expr =>
 
 export const sin64 = (b: Builder, x: Expr): Expr => sineOf(b, parts(b, x));
 export const cos64 = (b: Builder, x: Expr): Expr => cosineOf(b, parts(b, x));
-/** [sin x, cos x], bit for bit what the two give alone. */
-export function sincos64(b: Builder, x: Expr): [Expr, Expr] {
-  const shared = parts(b, x);
-  return [sineOf(b, shared), cosineOf(b, shared)];
-}
 
 export function tan64(b: Builder, x: Expr): Expr {
   const { quadrant, r, low } = reduce(b, b.let("a", abs(x)));

@@ -341,7 +341,7 @@ function storeBytesHelper(p: Prelude, n: number): string {
   const type = p.type("i32", n);
   return p.define(`store_u8x${n}`, () => {
     const signature = `INLINE void store_u8x${n}(unsigned char *p, ${type} x)`;
-    const plain = `for (int i = 0; i < ${n}; i++) p[i] = (unsigned char)x[i];`;
+    const plain = `LANES(${n}) p[i] = (unsigned char)x[i];`;
     const bytes = p.type("u8", 4 * n);
     const target = p.unaligned("u8", n);
     const order = Array.from({ length: n }, (_, i) => 4 * i).join(", ");

@@ -31,6 +31,29 @@ export const HELD: { readonly [D in DType]: StorageType } = {
 
 export const cType = (element: Element): string => C_TYPE[element];
 
+/**
+ * gcc makes vector instructions of a loop over lanes, unless it unrolls it first. clang does better unrolling.
+ *
+ * gcc 12 turns -fma(a, b, c) into one instruction that computes -a * b - c, and (float)(int)x into a truncation; zeros
+ * then have another sign. KEEP (and KEEP_INT for scalar integers) hides from it where a value comes from.
+ */
+const HEAD = `#define INLINE static inline __attribute__((always_inline))
+#if defined(__clang__)
+#define LANES(n) for (int i = 0; i < n; i++)
+#define KEEP(x)
+#define KEEP_INT(x)
+#else
+#define LANES(n) _Pragma("GCC unroll 1") for (int i = 0; i < n; i++)
+#define KEEP_INT(x) __asm__("" : "+r"(x))
+#if defined(__x86_64__)
+#define KEEP(x) __asm__("" : "+v"(x))
+#elif defined(__aarch64__)
+#define KEEP(x) __asm__("" : "+w"(x))
+#else
+#define KEEP(x) __asm__("" : "+m"(x))
+#endif
+#endif`;
+
 export class Prelude {
   readonly #lines = new Map<string, string>();
   /** Whether the compiled code has a fused multiply-add instruction. */
@@ -70,8 +93,7 @@ export class Prelude {
   }
 
   text(): string {
-    const inline = "#define INLINE static inline __attribute__((always_inline))";
-    return [inline, ...this.#lines.values()].join("\n");
+    return [HEAD, ...this.#lines.values()].join("\n");
   }
 }
 
@@ -106,7 +128,7 @@ export const gccRegister = (bytes: number): string =>
 
 /** `r[i] = ...` for all lanes. */
 export function laneLoop(type: string, lanes: number, expression: string): string {
-  return `${type} r; for (int i = 0; i < ${lanes}; i++) r[i] = ${expression}; return r;`;
+  return `${type} r; LANES(${lanes}) r[i] = ${expression}; return r;`;
 }
 
 /** All lanes of an i32 mask (`maskBytes` 4) or of an i64 mask chosen from a or b. */
@@ -178,7 +200,7 @@ export function anyHelper(p: Prelude, maskBytes: 4 | 8, lanes: number): string {
     const float = p.type(maskBytes === 8 ? "f64" : "f32", lanes);
     const size = maskBytes * lanes;
     const builtin = `__builtin_ia32_movmskp${maskBytes === 8 ? "d" : "s"}${size === 32 ? "256" : ""}`;
-    const plain = `int r = 0; for (int i = 0; i < ${lanes}; i++) r |= x[i] != 0; return r;`;
+    const plain = `int r = 0; LANES(${lanes}) r |= x[i] != 0; return r;`;
     const signature = `INLINE int ${name}(${type} x)`;
     if (size === 64) {
       const half = p.type(element, lanes / 2);

@@ -178,14 +178,15 @@ const toSigned =
   (p: Prelude, x: string): string => {
     const [most, least] = from === "f32" ? ["2147483648.0f", "-2147483648.0f"] : ["2147483647.0", "-2147483648.0"];
     const body = (): string =>
-      `return x != x ? 0 : x >= ${most} ? 2147483647 : x <= ${least} ? -2147483647 - 1 : (int)x;`;
+      `int r = x != x ? 0 : x >= ${most} ? 2147483647 : x <= ${least} ? -2147483647 - 1 : (int)x; KEEP_INT(r); return r;`;
     return `${p.helper(`to_i32_${from}`, "int", `${cType(from)} x`, body)}(${x})`;
   };
 const toUnsigned =
   (from: "f32" | "f64") =>
   (p: Prelude, x: string): string => {
     const most = from === "f32" ? "4294967296.0f" : "4294967295.0";
-    const body = (): string => `return x > 0 ? x >= ${most} ? 4294967295u : (unsigned)x : 0;`;
+    const body = (): string =>
+      `unsigned r = x > 0 ? x >= ${most} ? 4294967295u : (unsigned)x : 0; KEEP_INT(r); return r;`;
     return `${p.helper(`to_u32_${from}`, "unsigned", `${cType(from)} x`, body)}(${x})`;
   };
 
@@ -213,10 +214,11 @@ export const SCALAR_CONVERT: { readonly [C in Conversion]: (p: Prelude, x: strin
  * there, and rounding that to f32 is then the only rounding that counts.
  */
 export function fmaScalar(p: Prelude, a: string, b: string, c: string): string {
-  if (p.fusedMultiplyAdd) return `__builtin_fmaf(${a}, ${b}, ${c})`;
-  const body = (): string =>
+  const fused = "float r = __builtin_fmaf(a, b, c); KEEP(r); return r;";
+  const emulated =
     "double p = (double)a * b, s = p + c, t = s - p, e = p - (s - t) + (c - t); long long u; " +
     "__builtin_memcpy(&u, &s, 8); long long even = !(u & 1) & (e != 0) & (s - s == 0); " +
     "u += even ? ((e > 0) == (s > 0) ? 1 : -1) : 0; __builtin_memcpy(&s, &u, 8); return (float)s;";
+  const body = (): string => (p.fusedMultiplyAdd ? fused : emulated);
   return `${p.helper("fma_f32", "float", "float a, float b, float c", body)}(${a}, ${b}, ${c})`;
 }

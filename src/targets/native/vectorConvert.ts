@@ -100,7 +100,7 @@ const doubleToSigned: VectorConvert = (p, n, x) =>
     const lowered = `${oneSided(p, "<", "f64", n)}(x, ${splat}(2147483647.0))`;
     return (
       `${type} y = ${oneSided(p, ">", "f64", n)}(${lowered}, ${splat}(-2147483648.0)); ` +
-      `return __builtin_convertvector((${type})((${mask})y & (${mask})(x == x)), ${result});`
+      `${result} r = __builtin_convertvector((${type})((${mask})y & (${mask})(x == x)), ${result}); KEEP(r); return r;`
     );
   });
 const doubleToUnsigned: VectorConvert = (p, n, x) =>
@@ -112,7 +112,7 @@ const doubleToUnsigned: VectorConvert = (p, n, x) =>
     const clamped = `${oneSided(p, "<", "f64", n)}(${raised}, ${splat}(4294967295.0))`;
     return (
       `${type} y = ${VECTOR_UNARY.trunc(p, "f64", n, clamped)} - 2147483648.0; ` +
-      `return (${result})__builtin_convertvector(y, ${half}) ^ 0x80000000u;`
+      `${half} r = __builtin_convertvector(y, ${half}); KEEP(r); return (${result})r ^ 0x80000000u;`
     );
   });
 

@@ -147,7 +147,7 @@ function byLanes(p: Prelude, op: "div" | "rem", t: DType, n: number, operands: r
 function quotientI32(type: string, n: number): string {
   return (
     `${type} special = (b == 0) | (b == -1), d = (special & 1) | (~special & b), q; ` +
-    `for (int i = 0; i < ${n}; i++) q[i] = (int)((double)a[i] / (double)d[i]); `
+    `LANES(${n}) q[i] = (int)((double)a[i] / (double)d[i]); `
   );
 }
 
@@ -170,8 +170,8 @@ function remainderF32(p: Prelude, type: string, n: number): string {
     "double x = a[i], y = b[i], q = __builtin_trunc(x / y); r[i] = (float)__builtin_copysign(x - q * y, x); " +
     "bad[i] = !(__builtin_fabs(q) < 268435456.0) | !(__builtin_fabsf(b[i]) < __builtin_inff()); any |= bad[i];";
   return (
-    `${type} r; ${p.type("i32", n)} bad; int any = 0; for (int i = 0; i < ${n}; i++) { ${lane} } ` +
-    `if (any) for (int i = 0; i < ${n}; i++) if (bad[i]) r[i] = __builtin_fmodf(a[i], b[i]); return r;`
+    `${type} r; ${p.type("i32", n)} bad; int any = 0; LANES(${n}) { ${lane} } ` +
+    `if (any) LANES(${n}) if (bad[i]) r[i] = __builtin_fmodf(a[i], b[i]); return r;`
   );
 }
 
@@ -276,8 +276,8 @@ export function fmaVector(p: Prelude, n: number, a: string, b: string, c: string
   const type = p.type("f32", n);
   const helper = p.define(`fma_${type}`, () => {
     const signature = `INLINE ${type} fma_${type}(${type} a, ${type} b, ${type} c)`;
-    const loop = laneLoop(type, n, fmaScalar(p, "a[i]", "b[i]", "c[i]"));
-    if (!p.fusedMultiplyAdd) return `${signature} { ${loop} }`;
+    if (!p.fusedMultiplyAdd) return `${signature} { ${laneLoop(type, n, fmaScalar(p, "a[i]", "b[i]", "c[i]"))} }`;
+    const loop = `${type} r; LANES(${n}) r[i] = __builtin_fmaf(a[i], b[i], c[i]); KEEP(r); return r;`;
     const gcc = `return ${GCC_FMA[n] ?? "0"};`;
     return firstOf(
       signature,

@@ -29,8 +29,7 @@ const JOINABLE: ReadonlySet<OpName> = new Set<OpName>([
   "v128.any_true",
   ...names("f32x4", "splat add sub mul div min max pmin pmax abs neg sqrt ceil floor trunc nearest"),
   ...names("f32x4", "eq ne lt gt le ge convert_i32x4_s convert_i32x4_u relaxed_madd"),
-  // Not min and max: their joined form is wrong in V8 13.6.
-  ...names("f64x2", "splat add sub mul div pmin pmax abs neg sqrt ceil floor trunc nearest"),
+  ...names("f64x2", "splat add sub mul div min max pmin pmax abs sqrt ceil floor trunc nearest"),
   ...names("f64x2", "eq ne lt gt le ge"),
   ...names("i32x4", "splat add sub mul abs neg shl shr_s shr_u min_s min_u max_s max_u"),
   ...names("i32x4", "eq ne lt_s lt_u gt_s gt_u le_s le_u ge_s ge_u trunc_sat_f32x4_s trunc_sat_f32x4_u"),

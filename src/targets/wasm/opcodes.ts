@@ -272,7 +272,6 @@ export const OPCODES = {
   "f64x2.trunc": simd(122, "v>v"),
   "f64x2.nearest": simd(148, "v>v"),
   "f64x2.abs": simd(236, "v>v"),
-  "f64x2.neg": simd(237, "v>v"),
   "f64x2.sqrt": simd(239, "v>v"),
   "f64x2.add": simd(240, "vv>v"),
   "f64x2.sub": simd(241, "vv>v"),

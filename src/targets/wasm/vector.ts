@@ -72,8 +72,14 @@ const wordsOf =
   (x, { build }) =>
     vector("i32", x.lanes, narrowParts(build, x, join));
 
+/** V8 13.6 joins a pair of f64x2.neg wrongly, and makes the sign bits anew each time: they are a constant here. */
+const negate: UnaryRule = (x, context) => {
+  if (x.dtype !== "f64") return unaryByType({ f32: "f32x4.neg", ...ints("i32x4.neg") })(x, context);
+  return mapParts("f64", x, (part) => op("v128.xor", [part, v128Doubles(-0)]));
+};
+
 export const VECTOR_UNARY: { readonly [O in UnaryOp]: UnaryRule } = {
-  neg: unaryByType({ f32: "f32x4.neg", f64: "f64x2.neg", ...ints("i32x4.neg") }),
+  neg: negate,
   abs: unaryByType({ f32: "f32x4.abs", f64: "f64x2.abs", i32: "i32x4.abs" }),
   sqrt: unaryByType({ f32: "f32x4.sqrt", f64: "f64x2.sqrt" }),
   floor: unaryByType({ f32: "f32x4.floor", f64: "f64x2.floor" }),
