@@ -4,10 +4,8 @@
  */
 import { type TypedArray, viewArray } from "../ir/arrays.ts";
 import type { Buffer, Module } from "../ir/nodes.ts";
-import { conflictIn } from "../ir/passes/dependence.ts";
 import { lower, type Numerics } from "../ir/pipeline.ts";
-import { placeOf } from "../ir/places.ts";
-import { printExpr, printModule } from "../ir/print.ts";
+import { printModule } from "../ir/print.ts";
 import { LockstepError } from "../platform/errors.ts";
 import type { ArenaLayout, Entry, Executable, Target } from "../targets/target.ts";
 import { ArgumentHelpers } from "./arguments.ts";
@@ -16,25 +14,6 @@ import { type Heap, heap } from "./heap.ts";
 import { bindArguments, type Counter, type MarshalOptions, marshal } from "./marshal.ts";
 import { planArena } from "./plan.ts";
 import { type ArrayDetails, signatureOf } from "./signature.ts";
-
-/** Iterations of a parallel loop that certainly touch each other's elements. */
-export class ConflictError extends LockstepError {
-  override readonly name = "ConflictError";
-}
-
-function refuseConflicts(module: Module): void {
-  const conflict = conflictIn(module);
-  if (!conflict) return;
-  const { buffer, store, other } = conflict;
-  const what = other === store ? "write the same element" : other.kind === "store" ? "write" : "write and read";
-  const text = (a: typeof other): string => `${buffer.name}[${printExpr(a.index)}]`;
-  const pair = other === store ? text(store) : `the same element, as ${text(store)} and ${text(other)}`;
-  const place = placeOf(store) ? `\n  at ${placeOf(store)}` : "";
-  throw new ConflictError(
-    `${module.name}: iterations of a parallel loop ${what} ${pair}. They must be independent: write to an array of ` +
-      `their own, reduce into a local (total += ...), or use a plain for loop${place}`,
-  );
-}
 
 export interface ProgramOptions {
   /** Upper limit of threads, the calling one included; as many as there are cores unless given. */
@@ -89,7 +68,6 @@ export class Program {
 
   #compile(): Loaded {
     const start = performance.now();
-    refuseConflicts(this.module);
     const lowered = this.#lowered();
     const layout = planArena(lowered);
     const executable = this.target.compile({ module: lowered, arena: layout }, { threads: this.#options.threads });

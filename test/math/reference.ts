@@ -160,6 +160,10 @@ function atan2(y: number, x: number, bits: number): bigint {
   return y < 0 ? angle - pi(bits) : angle + pi(bits);
 }
 
+/** Beyond this, e^x and e^-x differ from their limits (or from each other) by nothing that could be seen. */
+const FAR = 250;
+const near = (x: number): number => Math.min(Math.max(x, -FAR), FAR);
+
 function hyperbolic(x: number, bits: number): { plus: bigint; minus: bigint } {
   const value = fixed(x, bits);
   return { plus: exp(value, bits), minus: exp(-value, bits) };
@@ -192,7 +196,7 @@ export const REFERENCES = {
   atan2: (bits, y, x) => atan2(y, x, bits),
   exp: (bits, x) => exp(fixed(x, bits), bits),
   exp2: (bits, x) => exp(mul(fixed(x, bits), ln2(bits), bits), bits),
-  expm1: (bits, x) => exp(fixed(x, bits), bits) - one(bits),
+  expm1: (bits, x) => exp(fixed(Math.max(x, -FAR), bits), bits) - one(bits),
   log: (bits, x) => log(x, bits),
   log1p: (bits, x) => logOf(fixed(x, bits) + one(bits), -bits, bits),
   log2: (bits, x) => div(log(x, bits), ln2(bits), bits),
@@ -204,7 +208,7 @@ export const REFERENCES = {
     return x < 0 && Math.abs(y % 2) === 1 ? -power : power;
   },
   tanh: (bits, x) => {
-    const { plus, minus } = hyperbolic(x, bits);
+    const { plus, minus } = hyperbolic(near(x), bits);
     return div(plus - minus, plus + minus, bits);
   },
   sinh: (bits, x) => {
@@ -215,7 +219,7 @@ export const REFERENCES = {
     const { plus, minus } = hyperbolic(x, bits);
     return (plus + minus) >> 1n;
   },
-  sigmoid: (bits, x) => div(one(bits), one(bits) + exp(-fixed(x, bits), bits), bits),
+  sigmoid: (bits, x) => div(one(bits), one(bits) + exp(-fixed(Math.min(x, FAR), bits), bits), bits),
   rsqrt: (bits, x) => root(div(one(3 * bits), fixed(x, 2 * bits), 2 * bits) >> BigInt(bits)),
   cbrt: (bits, x) => cbrt(fixed(x, bits), bits),
   hypot: (bits, x, y) => {

@@ -6,7 +6,7 @@ import { interpret, newArray, type TypedArray } from "../../src/ir/interpret.ts"
 import type { Buffer, Module } from "../../src/ir/nodes.ts";
 import { lower, type Numerics, type PassOptions } from "../../src/ir/pipeline.ts";
 import { STORED_TYPE, type StorageType } from "../../src/ir/types.ts";
-import type { Macro } from "../../src/math/index.ts";
+import type { Macro, MathName } from "../../src/math/index.ts";
 import { heap } from "../../src/runtime/heap.ts";
 import { Program } from "../../src/runtime/program.ts";
 import { createJsTarget } from "../../src/targets/js/index.ts";
@@ -74,3 +74,11 @@ export function evaluate(
 
 /** A number as text that tells -0 from 0, and no NaN from another. */
 export const shown = (x: number): string => (Object.is(x, -0) ? "-0" : String(x));
+
+const sigmoid = (x: number): number => (x < 0 ? Math.exp(x) / (1 + Math.exp(x)) : 1 / (1 + Math.exp(-x)));
+const OWN = { exp2: (x: number): number => 2 ** x, sigmoid, rsqrt: (x: number): number => 1 / Math.sqrt(x) };
+
+/** A function in f64, of one or two arguments: JavaScript's own where it has one. */
+export function mathF64(name: MathName): (x: number, y: number) => number {
+  return name in OWN ? OWN[name as keyof typeof OWN] : Math[name as Exclude<MathName, keyof typeof OWN>];
+}

@@ -5,8 +5,8 @@
  * that are certain (an error), stores through computed subscripts (kept in order, on one thread), and buffers of which
  * iteration i touches only elements base + i * stride (whose neighbours may be rewritten with what they held).
  */
-import type { Buffer, Expr, For, Load, Local, Module, Store } from "../nodes.ts";
-import { assignedLocals, eachExpr, eachStmt, functionsOf, stmtExprs, structuralKey } from "../walk.ts";
+import type { Buffer, Expr, For, Load, Local, Store } from "../nodes.ts";
+import { assignedLocals, eachExpr, eachStmt, stmtExprs, structuralKey } from "../walk.ts";
 
 /** A subscript as base + i * stride, where base does not depend on the iteration: what is known of it. */
 export interface Affine {
@@ -185,16 +185,4 @@ function meets(s: Affine | undefined, o: Affine | undefined, same: boolean): boo
   if (!s || !o || s.key !== o.key || s.stride !== o.stride) return false;
   if (s.stride === 0) return s.offset === o.offset;
   return !same && Math.abs(s.offset - o.offset) === Math.abs(s.stride);
-}
-
-/** The first certain conflict in a module, if there is one. */
-export function conflictIn(module: Module): Conflict | undefined {
-  for (const f of functionsOf(module)) {
-    let found: Conflict | undefined;
-    eachStmt(f.body, (s) => {
-      if (s.kind === "for" && s.axis === "parallel") found ??= findConflict(s);
-    });
-    if (found) return found;
-  }
-  return undefined;
 }
