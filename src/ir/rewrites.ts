@@ -40,11 +40,18 @@ const absorbing = (name: string, value: number, when: (e: Binary) => boolean): R
 const integral = (e: Binary): boolean => isInteger(e.dtype);
 const logical = (e: Binary): boolean => e.dtype === "bool";
 
-/** min and max against a constant that is not NaN: the constant on the right. */
-function constantLimit(e: Binary): { x: Expr; limit: Expr; value: number } | undefined {
+/** min and max against a constant that is not NaN: the constant, and the other operand. */
+export function constantLimit(e: Expr): { x: Expr; limit: Expr; value: number } | undefined {
+  if (e.kind !== "binary" || (e.op !== "min" && e.op !== "max") || !isFloat(e.dtype)) return undefined;
   const [x, limit] = e.b.kind === "const" ? [e.a, e.b] : [e.b, e.a];
   const value = constantOf(limit);
-  return isFloat(e.dtype) && value !== undefined && !Number.isNaN(value) ? { x, limit, value } : undefined;
+  return value !== undefined && !Number.isNaN(value) ? { x, limit, value } : undefined;
+}
+
+/** The same where the other operand has a name: the select reads it twice. */
+function namedLimit(e: Binary): ReturnType<typeof constantLimit> {
+  const found = constantLimit(e);
+  return found?.x.kind === "get" ? found : undefined;
 }
 
 export const BINARY_RULES: { readonly [O in BinaryOp]?: readonly Rule<Binary>[] } = {
@@ -76,7 +83,7 @@ export const BINARY_RULES: { readonly [O in BinaryOp]?: readonly Rule<Binary>[] 
     {
       name: "min(x, c)",
       apply: (e) => {
-        const l = constantLimit(e);
+        const l = namedLimit(e);
         // With c = -0 a +0 must become -0, so equal values take the constant.
         return l && select(binary(Object.is(l.value, -0) ? "le" : "lt", l.limit, l.x), l.limit, l.x);
       },
@@ -86,7 +93,7 @@ export const BINARY_RULES: { readonly [O in BinaryOp]?: readonly Rule<Binary>[] 
     {
       name: "max(x, c)",
       apply: (e) => {
-        const l = constantLimit(e);
+        const l = namedLimit(e);
         return l && select(binary(Object.is(l.value, 0) ? "ge" : "gt", l.limit, l.x), l.limit, l.x);
       },
     },

@@ -29,7 +29,6 @@ interface Loaded {
   readonly layout: ArenaLayout;
   readonly executable: Executable;
   readonly arena: number;
-  readonly scratch: number | undefined;
   readonly options: MarshalOptions;
   readonly run: (args: unknown) => void;
 }
@@ -40,6 +39,8 @@ export class Program {
   readonly #options: ProgramOptions;
   readonly #heap: Heap;
   readonly #counter: Counter = { crossings: 0 };
+  /** Offsets of all scratch regions, one per binding where the target needs that. */
+  readonly #scratches: number[] = [];
   #loaded: Loaded | undefined;
   #disposed = false;
 
@@ -72,7 +73,7 @@ export class Program {
     const layout = planArena(lowered);
     const executable = this.target.compile({ module: lowered, arena: layout }, { threads: this.#options.threads });
     const arena = this.#heap.allocate(layout.bytes);
-    const { entry, scratch } = this.#instantiate(executable, arena);
+    const entry = this.#instantiate(executable, arena);
     const signature = signatureOf(this.module, this.#options.details);
     const helpers = new ArgumentHelpers(signature, lowered.sites, this.#heap);
     const options = { signature, entry, arena, heap: this.#heap, helpers, counter: this.#counter };
@@ -100,9 +101,11 @@ export class Program {
     return lower(this.module, { ...this.target.machine, unchecked, numerics, verify: verifying() });
   }
 
-  #instantiate(executable: Executable, arena: number): { entry: Entry; scratch: number | undefined } {
-    const scratch = executable.scratchBytes > 0 ? this.#heap.allocate(executable.scratchBytes) : undefined;
-    return { entry: executable.instantiate(arena, scratch ?? arena), scratch };
+  #instantiate(executable: Executable, arena: number): Entry {
+    if (executable.scratchBytes === 0) return executable.instantiate(arena, arena);
+    const scratch = this.#heap.allocate(executable.scratchBytes);
+    this.#scratches.push(scratch);
+    return executable.instantiate(arena, scratch);
   }
 
   /** The function that runs the program on an object of arguments; compiles first if need be. */
@@ -114,7 +117,7 @@ export class Program {
   bind(args: unknown): () => void {
     const { executable, arena, options } = this.#load();
     // An argument block belongs to one binding.
-    const entry = options.entry.convention === "block" ? this.#instantiate(executable, arena).entry : options.entry;
+    const entry = options.entry.convention === "block" ? this.#instantiate(executable, arena) : options.entry;
     return bindArguments({ ...options, entry }, args);
   }
 
@@ -144,10 +147,9 @@ export class Program {
   dispose(): void {
     this.#disposed = true;
     if (!this.#loaded) return;
-    const { arena, scratch, options } = this.#loaded;
+    const { arena, options } = this.#loaded;
     options.helpers.dispose();
-    this.#heap.release(arena);
-    if (scratch !== undefined) this.#heap.release(scratch);
+    for (const offset of [arena, ...this.#scratches.splice(0)]) this.#heap.release(offset);
     this.#loaded = undefined;
   }
 }

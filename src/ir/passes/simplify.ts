@@ -4,9 +4,9 @@
  * Macros (sine and cosine of one angle, a clamp against constants) leave repeated and unused work behind; removing it
  * here serves every target and keeps generated code short.
  */
-import { get } from "../build.ts";
+import { assign, binary, get, local } from "../build.ts";
 import type { Assign, Expr, Func, Local, Module, Stmt } from "../nodes.ts";
-import { simplifyNode } from "../rewrites.ts";
+import { constantLimit, simplifyNode } from "../rewrites.ts";
 import {
   assignedLocals,
   eachExpr,
@@ -41,10 +41,10 @@ function singlyAssigned(f: Func): Set<Local> {
  * apart by how often they have been assigned; a loop counts as assigning what its body assigns, before and after.
  */
 class CommonValues {
-  readonly #once: ReadonlySet<Local>;
+  readonly #once: Set<Local>;
   readonly #instead = new Map<Local, Expr>();
   readonly #versions = new Map<Local, number>();
-  constructor(once: ReadonlySet<Local>) {
+  constructor(once: Set<Local>) {
     this.#once = once;
   }
 
@@ -52,16 +52,28 @@ class CommonValues {
   body(body: readonly Stmt[], known: ReadonlyMap<string, Local>): Stmt[] {
     const here = new Map(known);
     return body.flatMap((s) => {
-      const renamed = withExprs(s, (e) => mapExpr(e, (x) => simplifyNode(this.#renamed(x))));
-      if (renamed.kind === "assign") return this.#assign(renamed, here);
+      const named: Stmt[] = [];
+      const simplified = (x: Expr): Expr => simplifyNode(this.#named(this.#renamed(x), here, named));
+      const renamed = withExprs(s, (e) => mapExpr(e, simplified));
+      if (renamed.kind === "assign") return [...named, ...this.#assign(renamed, here)];
       const bodies = stmtBodies(renamed);
-      if (bodies.length === 0) return [renamed];
+      if (bodies.length === 0) return [...named, renamed];
       const changed = bodies.flatMap((inner) => [...assignedLocals(inner)]);
       if (renamed.kind !== "if") this.#bump(changed);
       const result = withBodies(renamed, (inner) => this.body(inner, here));
       this.#bump(changed);
-      return [result];
+      return [...named, result];
     });
+  }
+
+  /** Gives what is compared with a constant limit a name, because the rules read it twice. */
+  #named(e: Expr, here: Map<string, Local>, before: Stmt[]): Expr {
+    const limit = constantLimit(e);
+    if (!limit || limit.x.kind === "get" || e.kind !== "binary") return e;
+    const name = local("limited", limit.x.dtype);
+    this.#once.add(name);
+    before.push(...this.#assign(assign(name, limit.x), here));
+    return binary(e.op, this.#renamed(get(name)), limit.limit);
   }
 
   #bump(locals: readonly Local[]): void {
