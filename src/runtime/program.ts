@@ -90,7 +90,6 @@ export class Program {
       layout,
       executable,
       arena,
-      scratch,
       options,
       run: debugLevel() >= 2 ? reportCall(this.module, signature, run) : run,
     };
