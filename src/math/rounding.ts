@@ -19,19 +19,25 @@ export function sign(_b: Builder, x: Expr): Expr {
   return select(gt(x, zero), constant(x.dtype, 1), select(lt(x, zero), constant(x.dtype, -1), x));
 }
 
-/** x modulo 2^32, truncated, in [0, 2^32); NaN for infinities and NaN. Every step is exact. */
+/** From [0, 2^32) to [-2^31, 2^31), by taking 2^32 from the upper half. */
+const folded = (x: Expr): Expr => select(ge(x, constant(x.dtype, 2 ** 31)), sub(x, constant(x.dtype, 2 ** 32)), x);
+
+/** x - 2^32 floor(x / 2^32), exactly; NaN for infinities. `x` is a whole number. */
 function modulo(b: Builder, x: Expr): Expr {
-  const whole = b.let("whole", unary("trunc", x));
-  const turns = floor(mul(whole, constant(x.dtype, 2 ** -32)));
-  return b.let("rest", sub(whole, mul(turns, constant(x.dtype, 2 ** 32))));
+  const turns = floor(mul(x, constant(x.dtype, 2 ** -32)));
+  return b.let("rest", sub(x, mul(turns, constant(x.dtype, 2 ** 32))));
 }
 
-/** JavaScript's ToInt32 (`x | 0`): modulo 2^32 for any size; NaN and infinities give 0. */
-export function toInt32(b: Builder, x: Expr): Expr {
-  if (x.dtype !== "f32" && x.dtype !== "f64") return convert("i32", x);
-  const rest = modulo(b, x);
-  const half = constant(x.dtype, 2 ** 31);
-  return convert("i32", select(ge(rest, half), sub(rest, constant(x.dtype, 2 ** 32)), rest));
+/**
+ * JavaScript's ToInt32 (`x | 0`): modulo 2^32 for any size; NaN and infinities give 0. In f32 only numbers from 2^31
+ * on are taken modulo 2^32: all of them are whole, while -1 has no f32 neighbour 2^32 higher.
+ */
+export function toInt32(b: Builder, operand: Expr): Expr {
+  if (operand.dtype !== "f32" && operand.dtype !== "f64") return convert("i32", operand);
+  const x = b.let("x", operand);
+  if (x.dtype === "f64") return convert("i32", folded(modulo(b, b.let("whole", unary("trunc", x)))));
+  const small = lt(unary("abs", x), constant("f32", 2 ** 31));
+  return convert("i32", select(small, x, folded(modulo(b, x))));
 }
 
 /** JavaScript's ToUint32 (`x >>> 0`). */

@@ -166,6 +166,7 @@ test("an address is computed again after what it came from has changed", () => {
   const next = b.local("next", "i32");
   b.assign(at, i32(1));
   b.assign(next, add(get(at), i32(1)));
+  b.store(y, get(at), load(x, get(next)));
   b.for("i", { begin: i32(0), end: i32(5) }, (i) => {
     b.store(y, get(at), add(load(x, get(at)), load(x, get(next))));
     b.if(

@@ -140,6 +140,7 @@ function check(types: readonly DType[], f: (...operands: Expr[]) => Expr, limit?
   const expected = onInterpreter(elementwise(types, 1, f), arrays).arrays.at(-1);
   for (const lanes of LANES) {
     for (const [variant, features] of Object.entries(VARIANTS)) {
+      if (variant !== "as found" && lanes !== 1 && lanes !== 8) continue;
       const found = onWasm(elementwise(types, lanes, f), arrays, [], { features }).arrays.at(-1);
       expect(found, `${lanes} lanes, ${variant}`).toEqual(expected);
     }

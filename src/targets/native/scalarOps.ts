@@ -39,7 +39,7 @@ export const SCALAR_UNARY: { readonly [O in UnaryOp]: (p: Prelude, t: DType, x: 
   neg: (_, __, x) => `(-${x})`,
   abs: (p, t, x) =>
     t === "i32"
-      ? `${p.helper("abs_i32", "int", "int x", () => "return x < 0 ? -x : x;")}(${x})`
+      ? `${p.helper("abs_i32", "int", "int x", () => "unsigned u = (unsigned)x; return (int)(x < 0 ? 0u - u : u);")}(${x})`
       : builtin("fabs")(p, t, x),
   sqrt: builtin("sqrt"),
   floor: builtin("floor"),
@@ -139,6 +139,12 @@ const shift =
     return `(${a.text} ${operator} ${count})`;
   };
 
+/** Written out, gcc 12 makes -x of 0.0 - x where it sees that x is no -0, and 0 - 0 becomes -0. */
+const subtract: ScalarBinary = (p, t, a, b) => {
+  if ((t !== "f32" && t !== "f64") || !Object.is(a.value, 0)) return `(${a.text} - ${b.text})`;
+  return `${p.helper(`from_zero_${t}`, cType(t), `${cType(t)} x`, () => `return ${a.text} - x;`)}(${b.text})`;
+};
+
 const fromWords: ScalarBinary = (p, _, a, b) => {
   const body = (): string =>
     "unsigned long long u = (unsigned long long)(unsigned)a << 32 | (unsigned)b; double r; __builtin_memcpy(&r, &u, 8); return r;";
@@ -147,7 +153,7 @@ const fromWords: ScalarBinary = (p, _, a, b) => {
 
 export const SCALAR_BINARY: { readonly [O in BinaryOp]: ScalarBinary } = {
   add: infix("+"),
-  sub: infix("-"),
+  sub: subtract,
   mul: infix("*"),
   div: divide,
   rem: remainder,

@@ -103,6 +103,7 @@ export interface AddressSources {
 
 export class Addresses {
   readonly #sources: AddressSources;
+  readonly #numbers = new Map<Local, number>();
   readonly #versions = new Map<Local, number>();
   #changes = 0;
   /** Registers that hold addresses, by what they were computed from. */
@@ -131,7 +132,7 @@ export class Addresses {
 
   #register(base: Node, terms: readonly Term[], size: number): Node {
     if (terms.length === 0) return base;
-    const key = `${base.kind === "get" ? base.index : ""}*${size}:${terms.map((t) => `${t.factor} ${structuralKey(t.expr)}`).join("+")}`;
+    const key = `${base.kind === "get" ? base.index : ""}*${size}:${terms.map((t) => this.#termKey(t)).join("+")}`;
     const known = this.#registers.get(key);
     if (known) return known;
     const changing = this.#loops.at(-1);
@@ -144,6 +145,16 @@ export class Addresses {
     if (!terms.some((t) => hasLoad(t.expr)))
       this.#registers.learn(key, at, new Set(terms.flatMap((t) => [...localsIn(t.expr)])));
     return at;
+  }
+
+  #termKey({ factor, expr }: Term): string {
+    if (expr.kind !== "get") return `${factor} ${structuralKey(expr)}`;
+    let number = this.#numbers.get(expr.local);
+    if (number === undefined) {
+      number = this.#numbers.size;
+      this.#numbers.set(expr.local, number);
+    }
+    return `${factor}#${number}`;
   }
 
   /** A local has changed, to `value` where that is known: what was computed from it is no longer known. */
@@ -165,7 +176,10 @@ export class Addresses {
     return term && more.length === 0 && term.factor === 1 && term.expr.kind === "get" ? form : undefined;
   }
 
-  /** Runs `write` for code that is executed perhaps, or repeatedly, and that assigns `locals`. */
+  /**
+   * Runs `write` for code that is executed perhaps, or repeatedly, and that assigns `locals`. Its own assignments tell
+   * what no longer holds after it; what it has learnt does not hold there either.
+   */
   within(locals: ReadonlySet<Local>, kind: "branch" | "loop", write: () => void): void {
     const marks = [this.#registers.mark, this.#sums.mark] as const;
     if (kind === "loop") {
@@ -176,7 +190,6 @@ export class Addresses {
     if (kind === "loop") this.#loops.pop();
     this.#registers.forgetSince(marks[0]);
     this.#sums.forgetSince(marks[1]);
-    for (const l of locals) this.#bump(l);
   }
 }
 

@@ -5,7 +5,7 @@
  * referred to before functions have numbers. A tree that is cheap to repeat (a local, a constant) may be used in
  * several places; all others are used once.
  */
-import { assertIr } from "../../ir/build.ts";
+import { IrError } from "../../ir/build.ts";
 import { OPCODES, type Opcode, type OpName, type ValueType } from "./opcodes.ts";
 
 /** A jump target: identity of an enclosing block or loop. */
@@ -93,14 +93,22 @@ export function typeOf(node: Node): ValueType | undefined {
   }
 }
 
+const NO_NODES: readonly Node[] = [];
+const NO_IMMEDIATES: readonly number[] = [];
+
+function checkOperands(what: string, args: readonly Node[], types: readonly ValueType[]): void {
+  if (args.length !== types.length) throw new IrError(`${what} with ${args.length} operands`);
+  for (let k = 0; k < args.length; k++) {
+    const found = typeOf(args[k] as Node);
+    if (found !== types[k]) throw new IrError(`operand ${k} of ${what} is ${found}`);
+  }
+}
+
 /** An instruction, its operands checked against the table. */
-export function op(name: OpName, args: readonly Node[] = [], ...immediates: (number | bigint)[]): Instruction {
+export function op(name: OpName, args: readonly Node[] = NO_NODES, ...immediates: (number | bigint)[]): Instruction {
   const { operands }: Opcode = OPCODES[name];
-  assertIr(args.length === operands.length, () => `${name} with ${args.length} operands`);
-  args.forEach((arg, k) => {
-    assertIr(typeOf(arg) === operands[k], () => `operand ${k} of ${name} is ${typeOf(arg)}`);
-  });
-  return { kind: "op", op: name, args, immediates };
+  checkOperands(name, args, operands);
+  return { kind: "op", op: name, args, immediates: immediates.length ? immediates : NO_IMMEDIATES };
 }
 
 export const i32 = (value: number): Instruction => op("i32.const", [], value | 0);
@@ -160,10 +168,7 @@ export function choose(condition: Node, a: Node, b: Node): IfNode {
   return { kind: "if", condition, then: [a], else: [b], result: typeOf(a), rare: false };
 }
 export function call(callee: FunctionRef, args: readonly Node[]): CallNode {
-  assertIr(args.length === callee.params.length, () => `call of ${callee.name} with ${args.length} operands`);
-  args.forEach((arg, k) => {
-    assertIr(typeOf(arg) === callee.params[k], () => `operand ${k} of ${callee.name} is ${typeOf(arg)}`);
-  });
+  checkOperands(callee.name, args, callee.params);
   return { kind: "call", callee, args };
 }
 

@@ -8,7 +8,7 @@ import { addI32, type FunctionRef, i32, type Node, op } from "./code.ts";
 import { FunctionBuilder } from "./function.ts";
 import { HELPERS, helperCode } from "./helpers.ts";
 import { isJoinable } from "./joined.ts";
-import { frameBytes, launchCode, MIN_OPERATIONS, thunkCode } from "./launch.ts";
+import { frameBytes, launchCode, MIN_OPERATIONS, newThunk, type Thunk, thunkCode } from "./launch.ts";
 import { alignUp, GLOBALS, SCRATCH_GLOBAL, SCRATCH_HEADER, type ScratchLayout, type ThreadPlan } from "./layout.ts";
 import type { ValueType } from "./opcodes.ts";
 import { type FunctionPlan, type ProgramPlan, planProgram } from "./plan.ts";
@@ -76,13 +76,31 @@ function planScratch(plan: ProgramPlan, entry: Func, threads: number, frames: It
   return { tables, frame, stacks, stackBytes, moduleBytes: stacks + threads * stackBytes };
 }
 
+/** The types of all functions, under names that differ. */
+function declareFunctions(plan: ProgramPlan, entry: Func): Map<Func, FunctionRef> {
+  const taken = new Map<string, number>();
+  const named = (func: Func): string => {
+    const base = func.name.replace(/[^A-Za-z0-9_.]/g, "_");
+    const again = taken.get(base) ?? 0;
+    taken.set(base, again + 1);
+    return again ? `${base}:${again}` : base;
+  };
+  return new Map(
+    [...plan.functions].map(([func, p]): [Func, FunctionRef] => {
+      if (func === entry) return [func, { name: named(func), params: ["i32", ...argumentTypes(p)], result: "i32" }];
+      return [func, { name: named(func), params: paramTypes(p), result: undefined }];
+    }),
+  );
+}
+
 /** Emits all functions of one program. */
 class ProgramEmitter {
   readonly functions: FunctionCode[] = [];
+  readonly #plan: ProgramPlan;
   readonly #links: ProgramLinks;
   readonly #scratch: ScratchLayout;
-  readonly #entry: Func;
   readonly #helpers = new Set<HelperName>();
+  readonly #thunks = new Map<Func, Thunk>();
 
   constructor(
     lowered: Lowered,
@@ -92,46 +110,38 @@ class ProgramEmitter {
     scratch: ScratchLayout,
   ) {
     const { entry } = lowered.module;
-    const refs = new Map<Func, FunctionRef>();
-    const taken = new Map<string, number>();
-    for (const [func, p] of plan.functions) {
-      const params = func === entry ? (["i32", ...argumentTypes(p)] as const) : paramTypes(p);
-      const base = func.name.replace(/[^A-Za-z0-9_.]/g, "_");
-      const again = taken.get(base) ?? 0;
-      taken.set(base, again + 1);
-      const name = again ? `${base}:${again}` : base;
-      refs.set(func, { name, params, result: func === entry ? "i32" : undefined });
-    }
-    const thunks = new Map<Func, { ref: FunctionRef; index: number }>();
-    this.#entry = entry;
+    this.#plan = plan;
     this.#scratch = scratch;
     this.#links = {
       fusedMadd: options.fusedMadd,
       relaxed: options.relaxed,
-      helper: (name) => {
-        this.#helpers.add(name);
-        return HELPERS[name];
-      },
+      helper: (name) => this.#helper(name),
       plans: plan.functions,
-      refs,
+      refs: declareFunctions(plan, entry),
       tables: plan.tables,
       arena: lowered.arena.offsets,
       threads,
-      thunk: (func) => {
-        let thunk = thunks.get(func);
-        if (!thunk) {
-          const ref: FunctionRef = { name: `thunk${thunks.size}`, params: ["i32", "i32"], result: undefined };
-          thunk = { ref, index: thunks.size };
-          thunks.set(func, thunk);
-          const body = plan.functions.get(func) as FunctionPlan;
-          this.functions.push(thunkCode(ref, refs.get(func) as FunctionRef, stackPosition(body)));
-        }
-        return thunk;
-      },
+      thunk: (func) => this.#thunk(func),
     };
     for (const p of plan.functions.values()) this.functions.push(p.func === entry ? this.#emitEntry(p) : this.#emit(p));
     if (threads) this.functions.push(...launchCode(threads));
     for (const name of this.#helpers) this.functions.push(helperCode(name));
+  }
+
+  #helper(name: HelperName): FunctionRef {
+    this.#helpers.add(name);
+    return HELPERS[name];
+  }
+
+  #thunk(func: Func): Thunk {
+    let thunk = this.#thunks.get(func);
+    if (!thunk) {
+      thunk = newThunk(this.#thunks.size);
+      this.#thunks.set(func, thunk);
+      const body = this.#plan.functions.get(func) as FunctionPlan;
+      this.functions.push(thunkCode(thunk, this.#links.refs.get(func) as FunctionRef, stackPosition(body)));
+    }
+    return thunk;
   }
 
   #emit(plan: FunctionPlan): FunctionCode {
@@ -147,7 +157,7 @@ class ProgramEmitter {
 
   /** The entry finds its bases itself, clears the fault word and returns it. */
   #emitEntry(plan: FunctionPlan): FunctionCode {
-    const ref = this.#links.refs.get(this.#entry) as FunctionRef;
+    const ref = this.#links.refs.get(plan.func) as FunctionRef;
     const build = new FunctionBuilder();
     const arena = build.param("i32", "arena");
     const { buffers, scalars } = declareArguments(build, plan);

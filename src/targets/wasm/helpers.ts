@@ -27,8 +27,8 @@ import type { HelperName } from "./scalar.ts";
 import type { FunctionCode } from "./writer.ts";
 
 export const HELPERS: { readonly [H in HelperName]: FunctionRef } = {
-  fmod: { name: "fmod", params: ["f64", "f64"], result: "f64" },
-  fma: { name: "fma", params: ["f32", "f32", "f32"], result: "f32" },
+  fmod: { name: "lockstep.fmod", params: ["f64", "f64"], result: "f64" },
+  fma: { name: "lockstep.fma", params: ["f32", "f32", "f32"], result: "f32" },
 };
 
 const MANTISSA = (1n << 52n) - 1n;

@@ -31,8 +31,21 @@ const SIMPLE_CONSTANTS: ReadonlySet<OpName> = new Set(["i32.const", "i64.const",
 
 function countSets(nodes: readonly Node[], counts: Map<number, number>): Map<number, number> {
   for (const node of nodes) {
-    if (node.kind === "set") counts.set(node.index, (counts.get(node.index) ?? 0) + 1);
-    countSets(children(node), counts);
+    switch (node.kind) {
+      // Values hold no settings.
+      case "set":
+        counts.set(node.index, (counts.get(node.index) ?? 0) + 1);
+        break;
+      case "if":
+        countSets(node.then, counts);
+        countSets(node.else, counts);
+        break;
+      case "block":
+      case "loop":
+        countSets(node.body, counts);
+        break;
+      default:
+    }
   }
   return counts;
 }
@@ -60,6 +73,7 @@ class LoopHoister {
   readonly #setCounts: ReadonlyMap<number, number>;
   readonly #newLocal: NewLocal;
   readonly #known = new Map<string, LocalGet>();
+  #invariant = false;
 
   constructor(body: readonly Node[], setCounts: ReadonlyMap<number, number>, newLocal: NewLocal) {
     this.#changing = new Set(countSets(body, new Map()).keys());
@@ -67,29 +81,63 @@ class LoopHoister {
     this.#newLocal = newLocal;
   }
 
-  /** A node with its invariant operands replaced; or, when it is invariant as a whole, the node as it is. */
-  #visit(node: Node): { readonly node: Node; readonly invariant: boolean } {
+  /**
+   * A node with its invariant operands replaced; or, when it is invariant as a whole, the node as it is. Whether it is
+   * stands in #invariant afterwards.
+   */
+  #visit(node: Node): Node {
     switch (node.kind) {
       case "get":
-        return { node, invariant: !this.#changing.has(node.index) };
+        this.#invariant = !this.#changing.has(node.index);
+        return node;
       case "global":
-        return { node, invariant: true };
-      case "op": {
-        if (node.args.length === 0) return { node, invariant: MOVABLE.has(node.op) };
-        const args = node.args.map((arg) => this.#visit(arg));
-        if (MOVABLE.has(node.op) && args.every((arg) => arg.invariant)) return { node, invariant: true };
-        return { node: { ...node, args: args.map((arg) => this.#placed(arg)) }, invariant: false };
+        this.#invariant = true;
+        return node;
+      case "op":
+        return this.#instruction(node);
+      case "call": {
+        const args = node.args.map((arg) => this.#operand(arg));
+        this.#invariant = false;
+        return { ...node, args };
       }
-      case "call":
-        return { node: { ...node, args: node.args.map((arg) => this.#placed(this.#visit(arg))) }, invariant: false };
-      default:
-        return { node: this.#control(node), invariant: false };
+      default: {
+        const rewritten = this.#control(node);
+        this.#invariant = false;
+        return rewritten;
+      }
     }
   }
 
-  /** What stands in the loop for an operand: a local that is set before it, when the operand is worth one. */
-  #placed({ node, invariant }: { readonly node: Node; readonly invariant: boolean }): Node {
-    if (!invariant || node.kind !== "op" || SIMPLE_CONSTANTS.has(node.op)) return node;
+  #instruction(node: Instruction): Node {
+    const movable = MOVABLE.has(node.op);
+    let all = movable;
+    const flags: boolean[] = [];
+    const visited = node.args.map((arg) => {
+      const inner = this.#visit(arg);
+      flags.push(this.#invariant);
+      all &&= this.#invariant;
+      return inner;
+    });
+    this.#invariant = all;
+    if (all) return node;
+    let changed = false;
+    const args = visited.map((arg, k) => {
+      const placed = flags[k] ? this.#placed(arg) : arg;
+      changed ||= placed !== node.args[k];
+      return placed;
+    });
+    this.#invariant = false;
+    return changed ? { ...node, args } : node;
+  }
+
+  #operand(node: Node): Node {
+    const visited = this.#visit(node);
+    return this.#invariant ? this.#placed(visited) : visited;
+  }
+
+  /** What stands in the loop for an invariant operand: a local that is set before it, when it is worth one. */
+  #placed(node: Node): Node {
+    if (node.kind !== "op" || SIMPLE_CONSTANTS.has(node.op)) return node;
     const key = keyOf(node);
     let into = this.#known.get(key);
     if (!into) {
@@ -103,7 +151,7 @@ class LoopHoister {
   #control(node: Exclude<Node, Instruction | LocalGet | GlobalGet | CallNode>): Node {
     switch (node.kind) {
       case "set":
-        return node.value ? { ...node, value: this.#placed(this.#visit(node.value)) } : node;
+        return node.value ? { ...node, value: this.#operand(node.value) } : node;
       case "branch":
         return node.condition ? { ...node, condition: this.#condition(node.condition) } : node;
       case "if":
@@ -123,8 +171,8 @@ class LoopHoister {
 
   /** A comparison stays at its branch, where the engine makes one instruction of both; its operands may move. */
   #condition(node: Node): Node {
-    if (node.kind !== "op") return this.#visit(node).node;
-    return { ...node, args: node.args.map((arg) => this.#placed(this.#visit(arg))) };
+    if (node.kind !== "op") return this.#visit(node);
+    return { ...node, args: node.args.map((arg) => this.#operand(arg)) };
   }
 
   statements(nodes: readonly Node[]): Node[] {
@@ -133,12 +181,11 @@ class LoopHoister {
       if (node.kind === "set" && node.value && this.#setCounts.get(node.index) === 1) {
         const value = this.#visit(node.value);
         // A local set nowhere else, to a value that does not change: the setting moves as a whole.
-        if (value.invariant) this.#changing.delete(node.index);
-        if (value.invariant) this.before.push(node);
-        else kept.push({ ...node, value: value.node });
+        if (this.#invariant) this.#changing.delete(node.index);
+        if (this.#invariant) this.before.push(node);
+        else kept.push(value === node.value ? node : { ...node, value });
       } else {
-        const visited = this.#visit(node);
-        kept.push(typeOf(node) === undefined ? visited.node : this.#placed(visited));
+        kept.push(typeOf(node) === undefined ? this.#visit(node) : this.#operand(node));
       }
     }
     return kept;

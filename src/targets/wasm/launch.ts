@@ -72,16 +72,16 @@ const scratch: Node = { kind: "global", index: SCRATCH_GLOBAL };
 const control: Node = { kind: "global", index: CONTROL_GLOBAL };
 const word = (offset: number): Node => op("i32.atomic.load", [control], offset);
 
-const BEGIN: FunctionRef = { name: "beginLaunch", params: [], result: "i32" };
-const OPEN: FunctionRef = { name: "openJob", params: ["i32", "i32"], result: undefined };
-const CLOSE: FunctionRef = { name: "closeJob", params: [], result: undefined };
+const BEGIN: FunctionRef = { name: "lockstep.beginLaunch", params: [], result: "i32" };
+const OPEN: FunctionRef = { name: "lockstep.openJob", params: ["i32", "i32"], result: undefined };
+const CLOSE: FunctionRef = { name: "lockstep.closeJob", params: [], result: undefined };
 
 /** Emits a launch that uses several threads when there is enough to do and they are free. */
 export function launchPieces(
   build: FunctionBuilder,
   launch: LaunchArguments,
   { threads, scratch: layout, minOperations }: ThreadPlan,
-  thunk: { readonly ref: FunctionRef; readonly index: number },
+  thunk: Thunk,
 ): void {
   const { args, count } = launch;
   const speed = launch.lanes > 1 ? launch.lanes * VECTOR_GAIN : 1;
@@ -109,11 +109,21 @@ function pieceSize(build: FunctionBuilder, count: Node, threads: number, least: 
   return build.share(op("i32.and", [op("i32.add", [size, mask]), op("i32.xor", [mask, i32(-1)])]), "piece");
 }
 
+/** The function that takes pieces of a launch's body; helpers know it by its number. */
+export interface Thunk {
+  readonly ref: FunctionRef;
+  readonly index: number;
+}
+export const newThunk = (index: number): Thunk => ({
+  ref: { name: `lockstep.thunk${index}`, params: ["i32", "i32"], result: undefined },
+  index,
+});
+
 /**
  * Takes pieces until none is left: called by the launcher and by every helper. `stackAt` is the place among the body's
  * parameters of the stack, which is each thread's own.
  */
-export function thunkCode(ref: FunctionRef, body: FunctionRef, stackAt: number | undefined): FunctionCode {
+export function thunkCode({ ref, index }: Thunk, body: FunctionRef, stackAt: number | undefined): FunctionCode {
   const build = new FunctionBuilder();
   const frame = build.param("i32", "frame");
   const stack = build.param("i32", "stack");
@@ -138,7 +148,7 @@ export function thunkCode(ref: FunctionRef, body: FunctionRef, stackAt: number |
       ]),
     ]),
   );
-  return build.finish(ref, ref.name);
+  return build.finish(ref, `thunk${index}`);
 }
 
 /** 1 when there are helpers and this launch may have them. */

@@ -7,7 +7,7 @@
  */
 import type { Buffer, Func, Module } from "../../ir/nodes.ts";
 import { STORAGE_BYTES } from "../../ir/types.ts";
-import { eachExpr, eachStmt, functionsOf, stmtExprs, usedBuffers } from "../../ir/walk.ts";
+import { eachExpr, eachStmt, functionsOf, stmtExprs } from "../../ir/walk.ts";
 import { alignUp } from "./layout.ts";
 
 export interface FunctionPlan {
@@ -45,66 +45,73 @@ function place(buffers: Iterable<Buffer>): { offsets: Map<Buffer, number>; bytes
   return { offsets, bytes };
 }
 
-/** Local buffers that a function names itself, launches not included. */
-function directLocals(func: Func): Set<Buffer> {
-  const found = new Set<Buffer>();
-  const note = (b: Buffer): void => {
-    if (b.space === "local") found.add(b);
-  };
+/** What a function names itself, and the functions it runs. */
+interface Direct {
+  readonly buffers: ReadonlySet<Buffer>;
+  readonly launched: readonly Func[];
+  readonly called: readonly Func[];
+  readonly faults: boolean;
+}
+
+function directUses(func: Func): Direct {
+  const buffers = new Set<Buffer>(func.buffers);
+  const launched: Func[] = [];
+  const called: Func[] = [];
+  let faults = false;
   eachStmt(func.body, (s) => {
-    for (const e of stmtExprs(s)) eachExpr(e, (x) => (x.kind === "load" || x.kind === "length") && note(x.buffer));
-    if (s.kind === "store") note(s.buffer);
-    if (s.kind === "call") s.buffers.forEach(note);
+    for (const e of stmtExprs(s))
+      eachExpr(e, (x) => {
+        if (x.kind === "load" || x.kind === "length") buffers.add(x.buffer);
+      });
+    if (s.kind === "store") buffers.add(s.buffer);
+    if (s.kind === "fault") faults = true;
+    if (s.kind === "launch") launched.push(s.func);
+    if (s.kind === "call") {
+      called.push(s.func);
+      for (const b of s.buffers) buffers.add(b);
+    }
   });
-  return found;
+  return { buffers, launched, called, faults };
 }
 
 /** For every launched function the local buffers that belong to those around it. */
-function inheritedLocals(module: Module): Map<Func, Set<Buffer>> {
+function inheritedLocals(functions: readonly Func[], direct: ReadonlyMap<Func, Direct>): Map<Func, Set<Buffer>> {
   const inherited = new Map<Func, Set<Buffer>>();
-  for (const func of functionsOf(module).reverse()) {
-    const visible = new Set([...(inherited.get(func) ?? []), ...directLocals(func)]);
-    eachStmt(func.body, (s) => {
-      if (s.kind !== "launch") return;
-      const used = usedBuffers(s.func.body);
-      inherited.set(s.func, new Set([...visible].filter((b) => used.has(b))));
-    });
+  for (const func of [...functions].reverse()) {
+    const own = direct.get(func) as Direct;
+    const visible = new Set(inherited.get(func));
+    for (const b of own.buffers) if (b.space === "local") visible.add(b);
+    for (const body of own.launched) inherited.set(body, visible);
   }
   return inherited;
 }
 
-function faults(func: Func): boolean {
-  let found = false;
-  eachStmt(func.body, (s) => {
-    if (s.kind === "fault") found = true;
-  });
-  return found;
-}
-
 export function planProgram(module: Module): ProgramPlan {
+  const order = functionsOf(module);
+  const direct = new Map(order.map((func) => [func, directUses(func)]));
+  const inherited = inheritedLocals(order, direct);
   const functions = new Map<Func, FunctionPlan>();
-  const inherited = inheritedLocals(module);
   const tables = new Set<Buffer>();
-  for (const func of functionsOf(module)) {
-    const used = usedBuffers(func.body);
+  /** With those of launched functions, which see the same buffers. */
+  const used = new Map<Func, ReadonlySet<Buffer>>();
+  for (const func of order) {
+    const { buffers, launched, called, faults } = direct.get(func) as Direct;
+    const all = new Set([...buffers, ...launched.flatMap((body) => [...(used.get(body) as ReadonlySet<Buffer>)])]);
+    used.set(func, all);
     const outer = inherited.get(func) ?? new Set();
-    const captured = [...used].filter((b) => outer.has(b) || (b.space === "param" && !func.buffers.includes(b)));
-    const own = [...directLocals(func)].filter((b) => !outer.has(b));
-    const called: FunctionPlan[] = [];
-    eachStmt(func.body, (s) => {
-      if (s.kind === "call" || s.kind === "launch") called.push(functions.get(s.func) as FunctionPlan);
-    });
-    const uses = (space: Buffer["space"]): boolean => [...used].some((b) => b.space === space);
-    const { offsets, bytes } = place(own);
-    for (const b of used) if (b.space === "table") tables.add(b);
+    const below = [...launched, ...called].map((f) => functions.get(f) as FunctionPlan);
+    const uses = (space: Buffer["space"]): boolean => [...all].some((b) => b.space === space);
+    const captured = [...all].filter((b) => outer.has(b) || (b.space === "param" && !func.buffers.includes(b)));
+    const { offsets, bytes } = place([...buffers].filter((b) => b.space === "local" && !outer.has(b)));
+    for (const b of all) if (b.space === "table") tables.add(b);
     functions.set(func, {
       func,
       buffers: [...func.buffers, ...captured],
-      arena: uses("temp") || uses("state") || faults(func) || called.some((c) => c.arena),
-      tables: uses("table") || called.some((c) => c.tables),
+      arena: uses("temp") || uses("state") || faults || below.some((c) => c.arena),
+      tables: uses("table") || below.some((c) => c.tables),
       locals: offsets,
       localBytes: bytes,
-      stackBytes: bytes + Math.max(0, ...called.map((c) => c.stackBytes)),
+      stackBytes: bytes + Math.max(0, ...below.map((c) => c.stackBytes)),
     });
   }
   const placed = place(tables);

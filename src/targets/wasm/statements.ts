@@ -26,7 +26,7 @@ import {
 } from "./code.ts";
 import { type BufferAccess, Expressions, type ProgramContext } from "./expressions.ts";
 import type { FunctionBuilder } from "./function.ts";
-import { type LaunchArguments, launchPieces } from "./launch.ts";
+import { type LaunchArguments, launchPieces, type Thunk } from "./launch.ts";
 import type { ThreadPlan } from "./layout.ts";
 import { storeScalar, storeVector } from "./memory.ts";
 import type { FunctionPlan } from "./plan.ts";
@@ -41,7 +41,7 @@ export interface ProgramLinks extends ProgramContext {
   /** Undefined when everything runs on the caller's thread. */
   readonly threads: ThreadPlan | undefined;
   /** The function that runs pieces of a launch's body from a frame in memory. */
-  readonly thunk: (func: Func) => { readonly ref: FunctionRef; readonly index: number };
+  readonly thunk: (func: Func) => Thunk;
 }
 
 /** The values every function may be given: where the arena, the tables and the free stack are. */

@@ -1,0 +1,3 @@
+import { testHalf } from "./differential.ts";
+
+testHalf(1);
