@@ -22,6 +22,15 @@ export {
 } from "./kernel/declare.ts";
 export { KernelError } from "./kernel/errors.ts";
 export { allocate, allocateFrom, free, type Kernel, type KernelOn, kernel, type RunOptions } from "./kernel/kernel.ts";
+export {
+  type ArrayHandle,
+  type Handles,
+  type KernelProgram,
+  ProgramError,
+  type ProgramTools,
+  program,
+  type ScalarHandle,
+} from "./kernel/program.ts";
 export { LockstepError } from "./platform/errors.ts";
 export { ArgumentError, KernelFault } from "./runtime/arguments.ts";
 export { HeapError } from "./runtime/heap.ts";

@@ -112,7 +112,6 @@ export interface AnyLane extends ExprBase {
   readonly x: Expr;
 }
 export type Expr = Const | Get | Length | Unary | Binary | Select | Fma | Convert | Load | Splat | Iota | AnyLane;
-export type ExprKind = Expr["kind"];
 
 /** What `exit` leaves: identity of an enclosing `for`, `loop` or `block`. */
 export interface Label {
@@ -201,7 +200,6 @@ export interface Launch {
   readonly threaded: boolean;
 }
 export type Stmt = Assign | Store | If | For | Loop | Block | Exit | Fault | Call | Launch;
-export type StmtKind = Stmt["kind"];
 
 export interface Func {
   readonly kind: "func";

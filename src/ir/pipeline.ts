@@ -1,6 +1,6 @@
 /**
- * @file The pipeline from a front end's module to what a target compiles: one flat list of named passes, with the
- * verifier after each.
+ * @file The pipeline from a front end's module to what a target compiles: one flat list of named passes. The
+ * verifier follows each of them, unless it is switched off.
  */
 import type { Module } from "./nodes.ts";
 import { checkBounds } from "./passes/bounds.ts";
@@ -45,7 +45,7 @@ export const PASSES: readonly Pass[] = [
   { name: "simplify", stage: "front", enabled: () => true, run: simplify },
   { name: "share", stage: "front", enabled: () => true, run: shareLocals },
   { name: "contract", stage: "front", enabled: (o) => o.numerics === "fused", run: contract },
-  { name: "bounds", stage: "front", enabled: (o) => !o.unchecked, run: checkBounds },
+  { name: "bounds", stage: "front", enabled: () => true, run: (m, o) => checkBounds(m, o.unchecked ?? false) },
   { name: "reductions", stage: "sharded", enabled: () => true, run: shardReductions },
   { name: "outline", stage: "outlined", enabled: (o) => o.launches, run: outlineParallel },
   {

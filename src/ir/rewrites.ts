@@ -17,9 +17,10 @@ export interface Rule<N> {
 
 const isConst = (e: Expr, value: number): boolean => e.kind === "const" && Object.is(e.value, value);
 const constantOf = (e: Expr): number | undefined => (e.kind === "const" ? e.value : undefined);
+/** Exactly 2^k or -2^k, with room for its inverse in every float type. */
 const isPowerOfTwo = (x: number): boolean => {
-  const mantissa = Math.log2(Math.abs(x));
-  return Number.isInteger(mantissa) && Math.abs(mantissa) < 120;
+  const exponent = Math.round(Math.log2(Math.abs(x)));
+  return Math.abs(exponent) < 120 && 2 ** exponent === Math.abs(x);
 };
 
 /** A rule that fires when either operand is the constant, giving the other. */

@@ -102,7 +102,6 @@ export type BinaryOp = keyof typeof BINARY_OPS;
 
 /** Operations that a parallel loop may reduce with: associative up to rounding, with an identity. */
 export type ReduceOp = "add" | "mul" | "min" | "max" | "and" | "or" | "xor";
-export const REDUCE_OPS: readonly ReduceOp[] = ["add", "mul", "min", "max", "and", "or", "xor"];
 
 /**
  * Conversions between value types, as "from-to".

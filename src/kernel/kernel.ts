@@ -81,7 +81,7 @@ export function kernel<const D extends Declaration>(
   const on = (target: TargetChoice, run: RunOptions = {}): KernelOn<D> => {
     const key = optionsKey(target, run);
     let found = opened.get(key);
-    if (!found) {
+    if (!found || found.program.disposed) {
       const details = detailsOf(flatten(declaration));
       found = kernelOn<D>(openProgram(ir(), target, { numerics: options.numerics, ...run, details }));
       opened.set(key, found);

@@ -8,13 +8,24 @@ import type { TypedArray } from "../ir/arrays.ts";
 import { Builder, buffer, constant, func, get, i32, local } from "../ir/build.ts";
 import type { Buffer, Expr, Func, Local, Module, Site, Stmt } from "../ir/nodes.ts";
 import { rewriteFunctions } from "../ir/passes/rewrite.ts";
+import type { Numerics } from "../ir/pipeline.ts";
 import type { DType, StorageType } from "../ir/types.ts";
 import { mapStmts } from "../ir/walk.ts";
 import { LockstepError } from "../platform/errors.ts";
 import { openProgram } from "../runtime/open.ts";
 import type { Program } from "../runtime/program.ts";
+import { writtenBuffers } from "../runtime/signature.ts";
 import type { TargetChoice } from "../runtime/targets.ts";
-import type { ArrayOf, CallArguments, Declaration, Row, Scalar, ScalarName, Struct } from "./declare.ts";
+import {
+  type ArrayOf,
+  type CallArguments,
+  type Declaration,
+  KERNEL_SPEC,
+  type Row,
+  type Scalar,
+  type ScalarName,
+  type Struct,
+} from "./declare.ts";
 import { flatten, type Leaf } from "./flatten.ts";
 import { detailsOf, type Kernel, type RunOptions, storageOf } from "./kernel.ts";
 
@@ -109,8 +120,11 @@ class Recorder {
   };
   #arrays = 0;
 
-  constructor(name: string) {
+  readonly #numerics: Numerics | undefined;
+
+  constructor(name: string, numerics: Numerics | undefined) {
     this.#name = name;
+    this.#numerics = numerics;
   }
 
   #call(kernel: Kernel, args: unknown): void {
@@ -127,12 +141,27 @@ class Recorder {
         return fail(`takes ${b.length} elements for "${b.name}", not ${got.length ?? "any number of them"}`);
       return got;
     });
+    this.#checkAliases(callee, buffers, fail);
     const values = callee.params.map((p) => this.#value(p, lookUp(args, p.name), fail));
     this.b.emit({ kind: "call", func: callee, buffers, args: values });
   }
 
+  /** Compiled code takes its arrays for separate: one that is written is handed over once. */
+  #checkAliases(callee: Func, buffers: readonly Buffer[], fail: (what: string) => never): void {
+    const written = writtenBuffers(callee);
+    callee.buffers.forEach((b, j) => {
+      const twin = callee.buffers.find((other, k) => k !== j && buffers[k] === buffers[j] && written.has(other));
+      if (twin) fail(`writes "${twin.name}", which is the same array as "${b.name}"; hand over separate ones`);
+    });
+  }
+
   #value(p: Local, given: unknown, fail: (what: string) => never): Expr {
-    if (typeof given === "number" || typeof given === "boolean") return constant(p.dtype, given);
+    if (typeof given === "number" || typeof given === "boolean") {
+      const value = constant(p.dtype, given);
+      const whole = p.dtype === "i32" || p.dtype === "u32";
+      if (whole && value.value !== given) return fail(`takes ${p.dtype} for "${p.name}", not ${given}`);
+      return value;
+    }
     if (!isHandle(given) || given.handle !== "scalar") return fail(`needs a number for "${p.name}"`);
     if (given.value.dtype !== p.dtype) return fail(`takes ${p.dtype} for "${p.name}", not ${given.value.dtype}`);
     return given.value;
@@ -142,6 +171,11 @@ class Recorder {
   #function(kernel: Kernel): Func {
     let found = this.#kernels.get(kernel);
     if (!found) {
+      const wish = kernel[KERNEL_SPEC].options.numerics;
+      if (wish !== undefined && wish !== (this.#numerics ?? "unfused"))
+        throw new ProgramError(
+          `${this.#name}: ${kernel.kernelName} asks for ${wish} numerics; give the program the option numerics: "${wish}"`,
+        );
       const module = kernel.ir();
       const first = this.sites.length;
       this.sites.push(...module.sites);
@@ -173,8 +207,8 @@ export interface KernelProgram<D extends Declaration = Declaration> {
   (args: CallArguments<D>): void;
   on(target: TargetChoice, options?: RunOptions): Program;
   bind(args: CallArguments<D>): () => void;
-  /** What a state of this program holds, on a target. */
-  read(state: ArrayHandle, target?: TargetChoice): TypedArray;
+  /** What a state holds; each Program that `on` gives has its own. */
+  read(state: ArrayHandle, from?: Program): TypedArray;
   ir(): Module;
 }
 
@@ -182,11 +216,11 @@ export interface KernelProgram<D extends Declaration = Declaration> {
 export function program<const D extends Declaration>(
   declaration: D,
   build: (args: Handles<D>, tools: ProgramTools) => void,
-  options: { readonly name?: string } = {},
+  options: { readonly name?: string; readonly numerics?: Numerics } = {},
 ): KernelProgram<D> {
   const name = options.name ?? (build.name || "program");
   const leaves = flatten(declaration);
-  const recorder = new Recorder(name);
+  const recorder = new Recorder(name, options.numerics);
   const parameters = leaves.map((leaf) => parameterOf(leaf));
   const handles = nest(parameters.map(({ leaf, handle }) => ({ path: leaf.path, value: handle })));
   build(handles as Handles<D>, recorder.tools);
@@ -196,15 +230,18 @@ export function program<const D extends Declaration>(
   const opened = new Map<string, Program>();
   const on = (target: TargetChoice, run: RunOptions = {}): Program => {
     const key = JSON.stringify([target, run]);
-    const found = opened.get(key) ?? openProgram(module, target, { ...run, details: detailsOf(leaves) });
-    opened.set(key, found);
+    let found = opened.get(key);
+    if (!found || found.disposed) {
+      found = openProgram(module, target, { numerics: options.numerics, ...run, details: detailsOf(leaves) });
+      opened.set(key, found);
+    }
     return found;
   };
   return Object.assign((args: CallArguments<D>): void => on("auto").run(args), {
     on,
     ir: () => module,
     bind: (args: CallArguments<D>) => on("auto").bind(args),
-    read: (state: ArrayHandle, target: TargetChoice = "auto") => on(target).view(state.buffer),
+    read: (state: ArrayHandle, from: Program = on("auto")) => from.view(state.buffer),
   });
 }
 

@@ -49,6 +49,10 @@ export class ArgumentHelpers {
     this.#heap = heap;
   }
 
+  gone(): never {
+    throw new LockstepError(`${this.#signature.name} has been disposed of`);
+  }
+
   notObject(args: unknown): never {
     throw new ArgumentError(`${this.#signature.name}: expected one object with the arguments, not ${describe(args)}`);
   }

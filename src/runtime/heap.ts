@@ -4,7 +4,7 @@
  * Generated JavaScript, WebAssembly and native code all work on it in place, so an array serves every target without
  * a copy. It is shared where the platform allows (worker threads attach to it); a shared memory never moves and its
  * views stay valid when it grows. Elsewhere it has a fixed size. The words at its start belong to the allocator: the
- * next free block is taken with an atomic add, so that threads can allocate at once; freed blocks are kept in lists
+ * next free block is taken with an atomic exchange, so that threads can allocate at once; freed blocks are kept in lists
  * by size, one set per thread.
  */
 import { type TypedArray, viewArray } from "../ir/arrays.ts";
@@ -103,19 +103,23 @@ export class Heap {
 
   #fresh(blocks: number): number {
     if (!(blocks * BLOCK <= LIMIT)) throw this.#full(blocks * BLOCK);
-    const first = Atomics.add(this.#words(), 1, blocks) >>> 0;
-    const end = (first + blocks) * BLOCK;
-    const missing = Math.ceil((end - this.buffer.byteLength) / PAGE);
-    if (missing > 0) {
-      try {
-        // Grow by a quarter at least, so that many small arrays do not grow many times.
-        this.#grow(Math.max(missing, Math.ceil(this.buffer.byteLength / PAGE / 4)), missing);
-      } catch {
-        Atomics.sub(this.#words(), 1, blocks);
-        throw this.#full(blocks * BLOCK);
-      }
+    for (;;) {
+      const first = Atomics.load(this.#words(), 1);
+      this.#reach((first + blocks) * BLOCK);
+      if (Atomics.compareExchange(this.#words(), 1, first, first + blocks) === first) return first * BLOCK;
     }
-    return first * BLOCK;
+  }
+
+  /** Makes sure that the memory goes as far as `end`. */
+  #reach(end: number): void {
+    const missing = Math.ceil((end - this.buffer.byteLength) / PAGE);
+    if (missing <= 0) return;
+    try {
+      // Grow by a quarter at least, so that many small arrays do not grow many times.
+      this.#grow(Math.max(missing, Math.ceil(this.buffer.byteLength / PAGE / 4)), missing);
+    } catch {
+      throw this.#full(end - this.buffer.byteLength);
+    }
   }
 
   #grow(wanted: number, needed: number): void {

@@ -11,9 +11,10 @@ import { ArgumentError, type ArgumentHelpers } from "./arguments.ts";
 import { HEAP_OFFSET, type Heap } from "./heap.ts";
 import type { ArrayParameter, Signature } from "./signature.ts";
 
-/** How often JavaScript has crossed into compiled code. */
+/** What calls of a program share: how often they crossed into compiled code, and whether its memory is gone. */
 export interface Counter {
   crossings: number;
+  disposed: boolean;
 }
 
 const property = (root: string, path: readonly string[]): string =>
@@ -29,8 +30,9 @@ const SCALAR_CHECK: { readonly [D in DType]: (v: string) => string } = {
 const SCALAR_VALUE: { readonly [D in DType]: (v: string) => string } = {
   f32: (v) => `fround(${v})`,
   f64: (v) => v,
-  i32: (v) => v,
-  u32: (v) => v,
+  // -0 is a whole number too; compiled integers have no such thing.
+  i32: (v) => `(${v} | 0)`,
+  u32: (v) => `(${v} >>> 0)`,
   bool: (v) => `(${v} ? 1 : 0)`,
 };
 
@@ -179,6 +181,7 @@ export interface MarshalOptions {
 export function marshal(o: MarshalOptions): (args: unknown) => void {
   const foreign = o.entry.convention === "arrays" ? [] : [`if (foreign) helpers.giveBack([${list(o.signature)}]);`];
   const body = [
+    "if (counter.disposed) helpers.gone();",
     ...readAndCheck(o.signature),
     ...CALLS[o.entry.convention](o.signature),
     "counter.crossings++;",
@@ -209,7 +212,7 @@ export function bindArguments(o: MarshalOptions, args: unknown): () => void {
     owns,
     ...call,
     ...check,
-    `return () => { ${last} counter.crossings++; if (fault !== 0) helpers.raise(fault); };`,
+    `return () => { if (counter.disposed) helpers.gone(); ${last} counter.crossings++; if (fault !== 0) helpers.raise(fault); };`,
     "};",
   ];
   const environment = { ...environmentOf(o.entry, o.arena, o.heap, o.helpers, o.counter), refuse };

@@ -6,6 +6,14 @@ import { LockstepError } from "../platform/errors.ts";
 import { Program, type ProgramOptions } from "./program.ts";
 import { chooseTarget, defaultThreads, giveUpOn, notice, type TargetChoice } from "./targets.ts";
 
+/** More threads than any machine this runs on has cores for are a mistake. */
+const MOST_THREADS = 256;
+
+function checkThreads(threads: number): number {
+  if (Number.isInteger(threads) && threads >= 1 && threads <= MOST_THREADS) return threads;
+  throw new LockstepError(`threads must be a whole number from 1 to ${MOST_THREADS}, not ${threads}`);
+}
+
 export function openProgram(
   module: Module,
   wish: TargetChoice = "auto",
@@ -13,7 +21,7 @@ export function openProgram(
 ): Program {
   const all: ProgramOptions = {
     ...options,
-    threads: options.threads ?? defaultThreads(),
+    threads: checkThreads(options.threads ?? defaultThreads()),
     unchecked: options.unchecked ?? false,
   };
   const { target } = chooseTarget(wish);

@@ -38,11 +38,10 @@ export class Program {
   readonly target: Target;
   readonly #options: ProgramOptions;
   readonly #heap: Heap;
-  readonly #counter: Counter = { crossings: 0 };
+  readonly #counter: Counter = { crossings: 0, disposed: false };
   /** Offsets of all scratch regions, one per binding where the target needs that. */
   readonly #scratches: number[] = [];
   #loaded: Loaded | undefined;
-  #disposed = false;
 
   constructor(module: Module, target: Target, options: ProgramOptions) {
     this.module = module;
@@ -62,7 +61,7 @@ export class Program {
   }
 
   #load(): Loaded {
-    if (this.#disposed) throw new LockstepError(`${this.module.name} has been disposed of`);
+    if (this.#counter.disposed) throw new LockstepError(`${this.module.name} has been disposed of`);
     this.#loaded ??= this.#compile();
     return this.#loaded;
   }
@@ -142,9 +141,13 @@ export class Program {
     }
   }
 
-  /** Gives the program's memory back. It cannot run any more. */
+  get disposed(): boolean {
+    return this.#counter.disposed;
+  }
+
+  /** Gives the program's memory back. It cannot run any more, nor can functions that were bound to it. */
   dispose(): void {
-    this.#disposed = true;
+    this.#counter.disposed = true;
     if (!this.#loaded) return;
     const { arena, options } = this.#loaded;
     options.helpers.dispose();

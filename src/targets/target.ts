@@ -22,8 +22,8 @@ export interface Machine {
 }
 
 /**
- * Where the arena's buffers live, in bytes from its base. The first `ARENA_HEADER` bytes hold control words:
- * the fault number, and a progress and a cancel word for long programs.
+ * Where the arena's buffers live, in bytes from its base. The first `ARENA_HEADER` bytes are for control words; the
+ * first of them is the fault number.
  */
 export interface ArenaLayout {
   readonly offsets: ReadonlyMap<Buffer, number>;
@@ -31,8 +31,6 @@ export interface ArenaLayout {
 }
 export const ARENA_HEADER = 64;
 export const FAULT_WORD = 0;
-export const PROGRESS_WORD = 1;
-export const CANCEL_WORD = 2;
 
 /** A module after all passes for one machine, with its memory plan. */
 export interface Lowered {

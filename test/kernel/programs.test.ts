@@ -151,10 +151,14 @@ describe.each(targets)("a program on %s", (target) => {
     on.run({ x, total, rounds: 0 });
     expect(total[0]).toBe(104);
     expect(on.crossings).toBe(2);
-    expect(steps.read(count.state as never, target)[0]).toBe(16);
+    expect(steps.read(count.state as never, on)[0]).toBe(16);
     expect(findOverlap(steps.ir(), planArena(steps.ir()))).toBeUndefined();
+    const bound = on.bind({ x, total, rounds: 1 });
+    const { run } = on;
     on.dispose();
-    expect(() => on.run({ x, total, rounds: 1 })).toThrow(/disposed/);
+    for (const call of [bound, () => run({ x, total, rounds: 1 }), () => on.run({ x, total, rounds: 1 })])
+      expect(call).toThrow(/disposed/);
+    expect(steps.on(target)).not.toBe(on);
   });
 });
 
@@ -178,8 +182,108 @@ describe("building a program", () => {
         { name: "p" },
       ),
     ).toThrow(/takes f32 for "out", not f64/);
+    expect(() =>
+      program({ x: f32.array(4) }, ({ x }, { call }) => call(scale, { x, out: x, factor: 1 }), { name: "p" }),
+    ).toThrow(/writes "out", which is the same array as "x"/);
+    expect(() =>
+      program({ x: f32.array(), t: f32.array() }, ({ x, t }, { call }) => call(addTo, { x, total: t, weight: 1.5 }), {
+        name: "p",
+      }),
+    ).toThrow(/takes i32 for "weight", not 1.5/);
+    const fused = kernel(
+      { x: f32.array() },
+      ({ x }) => {
+        x[0] = x[0] * x[1] + x[2];
+      },
+      {
+        name: "fused",
+        numerics: "fused",
+      },
+    );
+    const mixed = (numerics?: "fused"): (() => unknown) => {
+      return () => program({ x: f32.array() }, ({ x }, { call }) => call(fused, { x }), numerics ? { numerics } : {});
+    };
+    expect(mixed()).toThrow(/asks for fused numerics/);
+    expect(mixed("fused")).not.toThrow();
+    expect(() => scale.on("js", { threads: 0 })).toThrow(/threads must be/);
     expect(() => program({ x: f32.array() }, (_, { temp }) => void temp(f32, 0), { name: "p" })).toThrow(/from 1 on/);
     expect(() => program({ x: f32.array() }, (_, { repeat }) => repeat(-1, () => {}), { name: "p" })).toThrow(/repeat/);
+  });
+});
+
+describe.each(targets)("loops on %s", (target) => {
+  it("that may be left early are not taken for certain to go out of range", () => {
+    const early = kernel(
+      { x: f32.array(), n: i32 },
+      ({ x, n }) => {
+        for (let i = 0; i < n; i++) {
+          for (let j = 0; j < 1; j++) if (i >= x.length) return;
+          x[i] = 1;
+        }
+      },
+      { name: "early" },
+    );
+    const x = allocate(f32, 5);
+    early.on(target)({ x, n: 100 });
+    expect([...x]).toEqual([1, 1, 1, 1, 1]);
+  });
+
+  it("without an end stop with an error when a subscript runs away", () => {
+    const search = kernel(
+      { x: f32.array(), y: f32.array() },
+      ({ x, y }) => {
+        let i = 0;
+        while (x[i] > 0) i++;
+        y[0] = Math.fround(i);
+      },
+      { name: "search" },
+    );
+    const y = allocate(f32, 1);
+    search.on(target)({ x: allocateFrom(f32, [1, 2, 0]), y });
+    expect(y[0]).toBe(2);
+    expect(() => search.on(target)({ x: allocateFrom(f32, [1, 2, 3]), y })).toThrow(/x\[i\] is out of range/);
+  });
+
+  it("with long steps end at the last i32, in every lane", () => {
+    const steps = kernel(
+      { from: i32.array(), y: i32.array() },
+      ({ from, y }, { parallel }) => {
+        parallel(y.length, (i) => {
+          let count = 0;
+          for (let k = from[i]; k < 2147483600; k += 100) {
+            count++;
+            if (count > 5) break;
+          }
+          y[i] = count;
+        });
+        let long = 0;
+        for (let k = 0; k < 2147483647; k += 1000000000) long++;
+        y[0] = long;
+      },
+      { name: "steps" },
+    );
+    const y = allocate(i32, 9);
+    steps.on(target)({ from: allocate(i32, 9).fill(2147483590), y });
+    expect([...y]).toEqual([3, 1, 1, 1, 1, 1, 1, 1, 1]);
+  });
+
+  it("take -0 for a whole number, and subscripts of lanes that are off may be anything", () => {
+    const pick = kernel(
+      { x: f32.array(), at: i32.array(), y: f32.array(), n: i32 },
+      ({ x, at, y, n }, { parallel }) => {
+        parallel(y.length, (i) => {
+          const j = at[i];
+          y[i] = j >= 0 ? x[j] : Math.fround(1 / n);
+        });
+      },
+      { name: "pick" },
+    );
+    const y = allocate(f32, 9);
+    const at = allocateFrom(i32, [0, -2000000000, 1, -1, 2, 0, -5, 1, -2147483648]);
+    for (const unchecked of [false, true]) {
+      pick.on(target, { unchecked })({ x: allocateFrom(f32, [5, 6, 7]), at, y, n: -0 });
+      expect([...y]).toEqual([5, Infinity, 6, Infinity, 7, 5, Infinity, 6, Infinity]);
+    }
   });
 });
 

@@ -9,7 +9,7 @@
  * (subscripts that come from memory) is checked in both. The call turns a fault into an error.
  */
 import { and, assign, binary, constant, convert, get, i32, lengthOf, local, not, select } from "../build.ts";
-import type { Assign, Expr, For, Func, Load, Local, Module, Site, Stmt, Store } from "../nodes.ts";
+import type { Assign, Expr, For, Func, Label, Load, Local, Module, Site, Stmt, Store } from "../nodes.ts";
 import { placeOf } from "../places.ts";
 import { printExpr } from "../print.ts";
 import {
@@ -23,6 +23,7 @@ import {
   withExprs,
   withOperands,
 } from "../walk.ts";
+import { mayLeave } from "./exposed.ts";
 import { allOf, type Interval, Intervals, type Knowledge } from "./intervals.ts";
 import { rewriteFunctions } from "./rewrite.ts";
 
@@ -38,7 +39,8 @@ function* accessesIn(body: readonly Stmt[], loops: readonly For[] | undefined): 
     for (const e of stmtExprs(s)) eachExpr(e, (x) => x.kind === "load" && loads.push(x));
     for (const access of loads) yield [access, loops];
     if (s.kind === "store") yield [s, loops];
-    const around = loops && s.kind === "for" ? [...loops, s] : undefined;
+    // A loop with a way out may end before it comes to its last iterations.
+    const around = loops && s.kind === "for" && !s.body.some(mayLeave) ? [...loops, s] : undefined;
     for (const inner of stmtBodies(s)) yield* accessesIn(inner, around);
   }
 }
@@ -80,6 +82,8 @@ class BoundsPass {
   readonly #definitions: Definitions;
   readonly #sites: Site[];
   readonly #siteOf: Map<Access, number>;
+  /** The endless loop around, which a subscript out of range ends: nothing else might. */
+  #endless: Label | undefined;
   constructor(f: Func, sites: Site[], siteOf: Map<Access, number>) {
     this.#definitions = new Definitions(f);
     this.#sites = sites;
@@ -96,7 +100,12 @@ class BoundsPass {
     const rewritten = withExprs(s, (e) => mapLoads(e, (x, original) => this.#load(x, original, safe, before)));
     if (s.kind === "store" && rewritten.kind === "store" && !this.#proved(s, safe))
       return [...before, ...this.#store(s, rewritten)];
-    return [...before, withBodies(rewritten, (inner) => this.body(inner, safe, guards))];
+    const outer = this.#endless;
+    if (s.kind === "loop") this.#endless = s.label;
+    else if (s.kind === "for" && s.axis === "parallel") this.#endless = undefined;
+    const result = withBodies(rewritten, (inner) => this.body(inner, safe, guards));
+    this.#endless = outer;
+    return [...before, result];
   }
 
   /** A store out of range is left out. */
@@ -127,6 +136,8 @@ class BoundsPass {
       condition: not(get(fine)),
       site: this.#site(a),
     });
+    if (this.#endless)
+      before.push({ kind: "if", condition: not(get(fine)), then: [{ kind: "exit", label: this.#endless }], else: [] });
     return select(get(fine), get(subscript), i32(0));
   }
 
@@ -146,7 +157,7 @@ class BoundsPass {
     const always = new Set(safe);
     const guarded = new Map<Access, Guard>();
     const tests = new Map<string, Assign>();
-    for (const [a, loops] of accessesIn(s.body, [s])) {
+    for (const [a, loops] of accessesIn(s.body, s.body.some(mayLeave) ? undefined : [s])) {
       if (safe.has(a)) continue;
       const interval = intervals.of(a.index);
       if (!interval) continue;
@@ -191,6 +202,12 @@ function certainly(interval: Interval, loops: readonly For[] | undefined, interv
 
 const isTrue = (e: Expr): boolean => e.kind === "const" && e.value !== 0;
 
+function unconditional(f: Func): Set<Access> {
+  const found = new Set<Access>();
+  for (const [access, loops] of accessesIn(f.body, [])) if (loops) found.add(access);
+  return found;
+}
+
 /** That an interval lies inside an access's buffer. */
 function inside(a: Access, interval: { low: Expr; high: Expr; conditions: readonly Expr[] }): Expr {
   const length = convert("f64", lengthOf(a.buffer));
@@ -205,13 +222,16 @@ function mapLoads(e: Expr, f: (x: Load, original: Load) => Load): Expr {
   return e.kind === "load" ? f(inner as Load, e) : inner;
 }
 
-/** Makes every subscript of a module safe; the module's sites say what each fault number means. */
-export function checkBounds(module: Module): Module {
+/**
+ * Makes every subscript of a module safe; the module's sites say what each fault number means. With `unchecked` only
+ * those under a condition are: vector code reads for lanes that are off, too.
+ */
+export function checkBounds(module: Module, unchecked: boolean): Module {
   const sites = [...module.sites];
   const siteOf = new Map<Access, number>();
   const checked = rewriteFunctions(module, (f) => ({
     ...f,
-    body: new BoundsPass(f, sites, siteOf).body(f.body, new Set(), true),
+    body: new BoundsPass(f, sites, siteOf).body(f.body, unchecked ? unconditional(f) : new Set(), true),
   }));
   return { ...checked, sites };
 }

@@ -150,7 +150,7 @@ export function mayThread(loop: For): boolean {
 /** Whether lanes may run side by side: a buffer stored through computed subscripts is touched by nothing else. */
 export function mayVectorise(loop: For): boolean {
   return [...sharedAccesses(loop).values()].every(
-    (list) => list.length === 1 || list.every((a) => !isStore(a) || isOwn(a)),
+    (list) => (list.length === 1 && list[0]?.always) || list.every((a) => !isStore(a) || isOwn(a)),
   );
 }
 

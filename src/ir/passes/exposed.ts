@@ -63,4 +63,5 @@ class ExposedReads {
   }
 }
 
-const mayLeave = (s: Stmt): boolean => s.kind === "exit" || stmtBodies(s).some((body) => body.some(mayLeave));
+/** Whether a statement has a way out of something that encloses it, or of itself. */
+export const mayLeave = (s: Stmt): boolean => s.kind === "exit" || stmtBodies(s).some((body) => body.some(mayLeave));

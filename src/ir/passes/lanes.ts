@@ -14,6 +14,7 @@ import {
   binary,
   buffer,
   constant,
+  convert,
   gather,
   get,
   i32,
@@ -25,6 +26,7 @@ import {
   select,
   splat,
   store,
+  sub,
 } from "../build.ts";
 import type { Buffer, Expr, For, If, Label, Load, Local, Stmt, Store } from "../nodes.ts";
 import { stmtBodies, withOperands } from "../walk.ts";
@@ -281,14 +283,16 @@ export class LaneCode {
   #raggedFor(s: For, live: Local, c: Construct, region: Region): void {
     const index = this.vector(s.index);
     const end = this.#b.let("end", this.#vec(s.end));
-    const going = (): Expr => and(get(live), binary(s.step > 0 ? "lt" : "gt", get(index), end));
     this.#b.assign(index, this.#vec(s.begin));
-    this.#b.assign(live, going());
+    this.#b.assign(live, and(get(live), binary(s.step > 0 ? "lt" : "gt", get(index), end)));
+    // What is left of a live lane's way is positive; comparing it with the step cannot wrap.
+    const left = (): Expr => convert("u32", s.step > 0 ? sub(end, get(index)) : sub(get(index), end));
+    const step = constant("u32", Math.abs(s.step), this.#lanes);
     const body = this.#b.body(() => {
       this.#b.if(not(anyLane(get(live))), () => this.#b.exit(c.label));
       this.#list(s.body, region);
+      this.#b.assign(live, and(get(live), binary("gt", left(), step)));
       this.#b.assign(index, add(get(index), splat(i32(s.step), this.#lanes)));
-      this.#b.assign(live, going());
     });
     this.#b.emit({ kind: "loop", label: c.label, body });
   }

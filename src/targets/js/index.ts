@@ -148,7 +148,8 @@ class ModuleText {
     const head = `${index} = ${expressionText(s.begin, this.#names)}`;
     const last = expressionText(s.end, this.#names);
     const test = `${index} ${s.step > 0 ? "<" : ">"} ${end}`;
-    const next = `${index} = (${index} + ${s.step}) | 0`;
+    // A step of one stays below an i32 end; a longer one may pass beyond the last i32, which ends the loop.
+    const next = Math.abs(s.step) === 1 ? `${index} = (${index} + ${s.step}) | 0` : `${index} += ${s.step}`;
     const label = `${this.#names.label(s.label)}: `;
     const body = this.#body(s.body, `${indent}    `);
     return [
@@ -164,7 +165,21 @@ class ModuleText {
 
 const RESERVED = [
   ...["fround", "abs", "sqrt", "floor", "ceil", "trunc", "clz32", "imul", "min", "max", "fault", "helpers", "inArena"],
-  ...["F32", "I32", "F64", "W64", "LOW", "HIGH", "fromWords", "NaN", "Infinity", "Math", "undefined", "arguments", "eval"],
+  ...[
+    "F32",
+    "I32",
+    "F64",
+    "W64",
+    "LOW",
+    "HIGH",
+    "fromWords",
+    "NaN",
+    "Infinity",
+    "Math",
+    "undefined",
+    "arguments",
+    "eval",
+  ],
   ...["break", "case", "catch", "class", "const", "continue", "debugger", "default", "delete", "do", "else", "enum"],
   ...["export", "extends", "false", "finally", "for", "function", "if", "import", "in", "instanceof", "let", "new"],
   ...["null", "return", "static", "super", "switch", "this", "throw", "true", "try", "typeof", "var", "void", "while"],
