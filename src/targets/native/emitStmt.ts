@@ -6,12 +6,12 @@
  */
 import { assertIr } from "../../ir/build.ts";
 import type { Assign, Buffer, Call, Fault, For, Func, If, Label, Launch, Local, Stmt, Store } from "../../ir/nodes.ts";
-import { stmtBodies, usedBuffers } from "../../ir/walk.ts";
+import { stmtBodies } from "../../ir/walk.ts";
 import { Expressions, isContiguous, loadPart } from "./emitExpr.ts";
+import { type Facts, factsOf } from "./facts.ts";
 import { argumentsOf, type Linkage } from "./linkage.ts";
 import { Names } from "./names.ts";
 import { anyHelper, cType, either, HAS_SHUFFLE, HELD, maskElement, type Prelude, selectHelper } from "./prelude.ts";
-import { confinedLocals } from "./scopes.ts";
 import { Shapes } from "./shapes.ts";
 
 export interface FunctionContext {
@@ -26,7 +26,7 @@ export class FunctionWriter {
   readonly #context: FunctionContext;
   readonly #names: Names;
   readonly #shapes: Shapes;
-  readonly #confined: ReadonlySet<Local>;
+  readonly #facts: Facts;
   readonly #expressions: Expressions;
   readonly #lines: string[] = [];
   readonly #declarations: string[] = [];
@@ -44,7 +44,7 @@ export class FunctionWriter {
     this.#context = context;
     this.#names = new Names(context.names);
     this.#shapes = new Shapes(func, context.vectorBytes);
-    this.#confined = confinedLocals(func);
+    this.#facts = factsOf(func);
     this.#expressions = new Expressions({
       prelude: context.prelude,
       shapes: this.#shapes,
@@ -77,7 +77,7 @@ export class FunctionWriter {
 
   #localBuffers(): void {
     const handed = new Set(this.#context.linkage.parameters(this.#func));
-    for (const b of usedBuffers(this.#func.body)) {
+    for (const b of this.#facts.buffers) {
       if (b.space !== "local" || handed.has(b) || !this.#context.linkage.owns(this.#func, b)) continue;
       const size = Math.max(1, (b.length ?? 0) * b.lanes);
       this.#declarations.push(`${cType(b.storage)} ${this.#buffer(b)}[${size}] __attribute__((aligned(64)));`);
@@ -124,7 +124,7 @@ export class FunctionWriter {
     if (found) return found;
     const names = this.#declare(l);
     // Nothing reads a local before it has a value; the zero keeps that true where only the passes can see it.
-    if (!this.#confined.has(l))
+    if (!this.#facts.isConfined(l))
       this.#declarations.push(...names.map((n) => `${this.#localType(l)} ${n} = ${l.lanes === 1 ? "0" : "{0}"};`));
     return names;
   }
@@ -176,7 +176,7 @@ export class FunctionWriter {
       s.local.dtype === "bool" && s.local.lanes > 1
         ? this.#expressions.mask(s.value, this.#shapes.localMask(s.local))
         : this.#expressions.value(s.value);
-    const prefix = this.#confined.has(s.local) ? `const ${this.#localType(s.local)} ` : "";
+    const prefix = this.#facts.isConfined(s.local) ? `const ${this.#localType(s.local)} ` : "";
     this.#local(s.local).forEach((name, k) => {
       this.#line(`${prefix}${name} = ${value[k]};`);
     });
@@ -207,7 +207,7 @@ export class FunctionWriter {
     this.#nested(() => {
       // Keeps compilers from making vectors of the few iterations that a vector loop leaves, and of checked copies.
       if (rest || s.body.some((inner) => inner.kind === "fault")) this.#line('__asm__ volatile("");');
-      this.#line(`${this.#confined.has(s.index) ? "const int " : ""}${index} = (int)${counter};`);
+      this.#line(`${this.#facts.isConfined(s.index) ? "const int " : ""}${index} = (int)${counter};`);
       this.#body(s.body);
     });
     this.#counters.delete(s.index);

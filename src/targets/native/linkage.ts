@@ -6,7 +6,8 @@
  * outermost function that touches it, and is handed down from there.
  */
 import type { Buffer, Func, Launch, Module } from "../../ir/nodes.ts";
-import { eachExprIn, eachStmt, functionsOf, stmtExprs } from "../../ir/walk.ts";
+import { functionsOf } from "../../ir/walk.ts";
+import { factsOf } from "./facts.ts";
 import { elementLiteral } from "./literals.ts";
 import type { Names } from "./names.ts";
 import { cType } from "./prelude.ts";
@@ -16,39 +17,8 @@ const PIECE_NANOSECONDS = 15_000;
 /** One operation of an iteration, and how much of that remains per lane in vector code. */
 const OPERATION_NANOSECONDS = 0.4;
 
-interface Uses {
-  /** Buffers that the function's own statements touch. */
-  readonly direct: ReadonlySet<Buffer>;
-  readonly callees: readonly Func[];
-  readonly launches: boolean;
-  readonly loops: boolean;
-  /** The widest vector in it, 1 for scalar code. */
-  readonly lanes: number;
-}
-
-function usesOf(f: Func): Uses {
-  const direct = new Set<Buffer>();
-  const callees: Func[] = [];
-  let launches = false;
-  let loops = false;
-  let lanes = 1;
-  eachStmt(f.body, (s) => {
-    if (s.kind === "store") direct.add(s.buffer);
-    if (s.kind === "call") for (const b of s.buffers) direct.add(b);
-    if (s.kind === "call" || s.kind === "launch") callees.push(s.func);
-    if (s.kind === "launch") launches = true;
-    if (s.kind === "for" || s.kind === "loop") loops = true;
-    for (const e of stmtExprs(s)) lanes = Math.max(lanes, e.lanes);
-  });
-  eachExprIn(f.body, (e) => {
-    if (e.kind === "load" || e.kind === "length") direct.add(e.buffer);
-  });
-  return { direct, callees, launches, loops, lanes };
-}
-
 export class Linkage {
   readonly functions: readonly Func[];
-  readonly #uses = new Map<Func, Uses>();
   readonly #parameters = new Map<Func, readonly Buffer[]>();
   readonly #functionNames = new Map<Func, string>();
   readonly #tables = new Map<Buffer, string>();
@@ -59,17 +29,10 @@ export class Linkage {
     this.#names = names;
     this.functions = functionsOf(module);
     for (const f of this.functions) {
-      this.#uses.set(f, usesOf(f));
       this.#functionNames.set(f, names.fresh(f.name));
-      eachStmt(f.body, (s) => {
-        if (s.kind === "launch") this.#launched.add(s.func);
-      });
+      for (const launched of factsOf(f).launched) this.#launched.add(launched);
     }
     this.#findParameters();
-  }
-
-  #usesOf(f: Func): Uses {
-    return this.#uses.get(f) as Uses;
   }
 
   /** Callers first: what local buffers come from above; then callees first: what each must be handed. */
@@ -77,9 +40,8 @@ export class Linkage {
     const above = new Map<Func, Set<Buffer>>();
     for (const f of [...this.functions].reverse()) {
       const own = above.get(f) ?? new Set();
-      const visible = [...own, ...this.#usesOf(f).direct].filter((b) => b.space === "local");
-      for (const callee of this.#usesOf(f).callees)
-        above.set(callee, new Set([...(above.get(callee) ?? []), ...visible]));
+      const visible = [...own, ...factsOf(f).buffers].filter((b) => b.space === "local");
+      for (const callee of factsOf(f).callees) above.set(callee, new Set([...(above.get(callee) ?? []), ...visible]));
     }
     for (const f of this.functions) {
       const needed = new Set(f.buffers);
@@ -87,8 +49,8 @@ export class Linkage {
       const add = (b: Buffer): void => {
         if (b.space !== "table" && (b.space !== "local" || fromAbove.has(b))) needed.add(b);
       };
-      for (const b of this.#usesOf(f).direct) add(b);
-      for (const callee of this.#usesOf(f).callees)
+      for (const b of factsOf(f).buffers) add(b);
+      for (const callee of factsOf(f).callees)
         for (const b of this.parameters(callee)) if (!callee.buffers.includes(b)) add(b);
       this.#parameters.set(f, [...needed]);
     }
@@ -105,11 +67,11 @@ export class Linkage {
 
   /** Whether a local buffer lives in this function's stack frame. */
   owns(f: Func, b: Buffer): boolean {
-    return this.#usesOf(f).direct.has(b) && !this.parameters(f).includes(b);
+    return factsOf(f).buffers.has(b) && !this.parameters(f).includes(b);
   }
 
   hasLoops(f: Func): boolean {
-    return this.#usesOf(f).loops;
+    return factsOf(f).loops;
   }
 
   isLaunched(f: Func): boolean {
@@ -118,13 +80,13 @@ export class Linkage {
 
   /** Whether a function needs the thread pool, for itself or for what it calls. */
   launches(f: Func): boolean {
-    const { launches, callees } = this.#usesOf(f);
-    return launches || callees.some((c) => this.launches(c));
+    const { launched, callees } = factsOf(f);
+    return launched.length > 0 || callees.some((c) => this.launches(c));
   }
 
   /** Iterations that make a piece worth a thread. */
   grain(s: Launch): number {
-    const speed = Math.min(this.#usesOf(s.func).lanes, 8);
+    const speed = Math.min(factsOf(s.func).lanes, 8);
     const each = (Math.max(s.cost, 1) * OPERATION_NANOSECONDS) / speed;
     return Math.max(1, Math.ceil(PIECE_NANOSECONDS / each));
   }

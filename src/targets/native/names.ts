@@ -13,6 +13,8 @@ const HELPER = /(^|_)(f32|f64|i32|u32|u8|i64|u64)(x\d+)?(_at)?$|_x\d+$|_word$|_w
 
 export class Names {
   readonly #used = new Set<string>();
+  /** Where to go on counting for each name. */
+  readonly #next = new Map<string, number>();
   readonly #outer: Names | undefined;
   /** Names of an inner scope stay clear of those in `outer`. */
   constructor(outer?: Names) {
@@ -25,11 +27,25 @@ export class Names {
 
   /** A fresh identifier that resembles the hint. */
   fresh(hint: string): string {
-    let base = hint.replace(/[^A-Za-z0-9_]/g, "_").replace(/^(?![A-Za-z])/, "v");
-    if (RESERVED.has(base) || HELPER.test(base) || base.startsWith("__")) base += "_v";
-    let name = base;
-    for (let k = 1; this.isTaken(name); k++) name = `${base}_${k}`;
+    const base = legal(hint);
+    let k = this.#next.get(base) ?? 0;
+    let name = k === 0 ? base : `${base}_${k}`;
+    while (this.isTaken(name)) name = `${base}_${++k}`;
+    this.#next.set(base, k + 1);
     this.#used.add(name);
     return name;
   }
+}
+
+const made = new Map<string, string>();
+
+/** The nearest C identifier that means nothing else. */
+function legal(hint: string): string {
+  let name = made.get(hint);
+  if (name === undefined) {
+    name = hint.replace(/[^A-Za-z0-9_]/g, "_").replace(/^(?![A-Za-z])/, "v");
+    if (RESERVED.has(name) || HELPER.test(name) || name.startsWith("__")) name += "_v";
+    made.set(hint, name);
+  }
+  return name;
 }

@@ -9,56 +9,37 @@
  * A bool vector is a mask of 4-byte or 8-byte lanes: 8 where it comes from f64 (or is mixed with such a mask, since
  * widening is cheaper than narrowing), 4 otherwise.
  */
-import type { Expr, Func, Local, Stmt } from "../../ir/nodes.ts";
-import { eachExpr, eachStmt, stmtBodies, stmtExprs } from "../../ir/walk.ts";
+import type { Expr, Func, Local } from "../../ir/nodes.ts";
+import { type Facts, factsOf } from "./facts.ts";
 
 export type MaskBytes = 4 | 8;
 
-/** Every statement but those that run only when some lane takes a rare way. */
-function eachUsual(body: readonly Stmt[], f: (s: Stmt) => void): void {
-  for (const s of body) {
-    f(s);
-    if (s.kind === "if" && s.condition.kind === "any") continue;
-    for (const inner of stmtBodies(s)) eachUsual(inner, f);
-  }
-}
-
 export class Shapes {
   readonly #vectorBytes: number;
-  /** Numbers of lanes that some f64 value of the function has. */
-  readonly #wide = new Set<number>();
+  readonly #facts: Facts;
   readonly #masks = new Map<Local, MaskBytes>();
 
   constructor(f: Func, vectorBytes: number) {
     this.#vectorBytes = Math.max(vectorBytes, 16);
-    const note = (x: { readonly dtype: string; readonly lanes: number }): void => {
-      if (x.dtype === "f64") this.#wide.add(x.lanes);
-    };
-    eachUsual(f.body, (s) => {
-      for (const e of stmtExprs(s)) eachExpr(e, note);
-      if (s.kind === "assign") note(s.local);
-    });
-    this.#settleMasks(f);
+    this.#facts = factsOf(f);
+    this.#settleMasks();
   }
 
   /** A local's mask is as wide as the widest that is assigned to it; widths only grow, so this ends. */
-  #settleMasks(f: Func): void {
+  #settleMasks(): void {
     for (let changed = true; changed; ) {
       changed = false;
-      eachStmt(f.body, (s) => {
-        if (s.kind !== "assign" || s.local.dtype !== "bool" || s.local.lanes === 1) return;
-        const width = this.maskBytes(s.value);
-        if (width === 8 && this.#masks.get(s.local) !== 8) {
-          this.#masks.set(s.local, 8);
-          changed = true;
-        }
-      });
+      for (const { local, value } of this.#facts.masks) {
+        if (this.#masks.get(local) === 8 || this.maskBytes(value) !== 8) continue;
+        this.#masks.set(local, 8);
+        changed = true;
+      }
     }
   }
 
   /** Lanes in each part of a value of `lanes` lanes. */
   partLanes(lanes: number): number {
-    return Math.min(lanes, this.#vectorBytes / (this.#wide.has(lanes) ? 8 : 4));
+    return Math.min(lanes, this.#vectorBytes / (this.#facts.wide.has(lanes) ? 8 : 4));
   }
 
   parts(lanes: number): number {
