@@ -7,7 +7,7 @@
  * bound holds for every argument, denormals and huge ones included, overflow aside. For results below the smallest
  * normal number the unit is the smallest denormal.
  */
-import type { MathName } from "./index.ts";
+import type { MathName } from "./common.ts";
 
 export interface Bound {
   readonly range: string;
@@ -34,7 +34,7 @@ export const BOUNDS: { readonly [N in MathName]: Bound } = {
   tanh: { range: "all x", f32: 1.9, f64: 1.5 },
   sinh: { range: "all x", f32: 1.8, f64: 1.8 },
   cosh: { range: "all x", f32: 1.6, f64: 1.6 },
-  sigmoid: { range: "all x", f32: 2, f64: 2 },
+  sigmoid: { range: "all x", f32: 1.8, f64: 1.9 },
   rsqrt: { range: "x > 0", f32: 1.5, f64: 1.5 },
   cbrt: { range: "all x", f32: 1.1, f64: 0.8 },
   hypot: { range: "two arguments; f64 adds 0.5 for each further one", f32: 0.51, f64: 1.4 },

@@ -10,7 +10,6 @@ import type { Expr } from "../ir/nodes.ts";
 import {
   abs,
   add,
-  atLeast,
   atMost,
   binary,
   bits,
@@ -126,8 +125,8 @@ export function cosh32(b: Builder, x: Expr): Expr {
 }
 
 /**
- * 1 / (1 + e^-x) with e^-x = 2^n (1 + m): the sum 1 + 2^n + 2^n m is taken from its smallest term up, and all of it is
- * scaled by 2^-32, so that it does not overflow where the quotient is a denormal.
+ * 1 / (1 + e^-x) with e^-x = 2^n (1 + m): in the sum 1 + 2^n + 2^n m the 1 joins 2^n as long as that is exact, and the
+ * small term otherwise. All of it is scaled by 2^-32, so that it does not overflow where the quotient is a denormal.
  */
 export function sigmoid32(b: Builder, x: Expr): Expr {
   const clamped = b.let("x", clamp(x, -104, 20));
@@ -137,8 +136,10 @@ export function sigmoid32(b: Builder, x: Expr): Expr {
   const square = b.let("s", mul(r, r));
   const m = sub(mul(square, polynomial(r, EXP_OF_MINUS, square)), r);
   const power = b.let("p", fromBits(shl(bits(rounded), 23)));
-  const sum = add(mul(power, m), atMost(power, SIGMOID_ONE));
-  return div(f32(SIGMOID_ONE), add(sum, atLeast(power, SIGMOID_ONE)));
+  const one = f32(SIGMOID_ONE);
+  const large = b.let("large", gt(power, f32(SIGMOID_ONE * 2 ** 12)));
+  const first = add(power, select(large, f32(0), one));
+  return div(one, add(first, add(mul(power, m), select(large, one, f32(0)))));
 }
 /** Rounds like ROUNDER; the low bits are the exponent of 2^(n - 32). */
 const SIGMOID_ROUNDER = 12582912 + 127 - 32;

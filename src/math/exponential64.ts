@@ -8,7 +8,6 @@ import type { Expr } from "../ir/nodes.ts";
 import {
   abs,
   add,
-  atLeast,
   atMost,
   binary,
   clamp,
@@ -135,7 +134,7 @@ export function cosh64(b: Builder, x: Expr): Expr {
   return add(e, div(f64(0.25), e));
 }
 
-/** As in f32: 1 / (1 + 2^n + 2^n m), summed from the smallest term up and scaled by 2^-64. */
+/** As in f32: 1 / (1 + 2^n + 2^n m), the 1 joining whichever term loses less, scaled by 2^-64. */
 export function sigmoid64(b: Builder, x: Expr): Expr {
   const clamped = b.let("x", clamp(x, -746, 40));
   const rounded = b.let("k", add(mul(clamped, f64(-Math.LOG2E)), f64(SIGMOID_ROUNDER)));
@@ -144,8 +143,10 @@ export function sigmoid64(b: Builder, x: Expr): Expr {
   const square = b.let("s", mul(r, r));
   const m = sub(mul(square, polynomial(r, EXP_OF_MINUS, square)), r);
   const power = b.let("p", powerOfTwo(lowWord(rounded)));
-  const sum = add(mul(power, m), atMost(power, SIGMOID_ONE));
-  return div(f64(SIGMOID_ONE), add(sum, atLeast(power, SIGMOID_ONE)));
+  const one = f64(SIGMOID_ONE);
+  const large = b.let("large", gt(power, f64(SIGMOID_ONE * 2 ** 12)));
+  const first = add(power, select(large, f64(0), one));
+  return div(one, add(first, add(mul(power, m), select(large, one, f64(0)))));
 }
 /** Rounds like ROUNDER; the low word is the exponent field of 2^(n - 64). */
 const SIGMOID_ROUNDER = 6755399441055744 + 1023 - 64;

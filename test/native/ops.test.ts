@@ -99,7 +99,10 @@ function otherCases(t: NumberType): Case[] {
     ...ofBool,
     ...logic,
     { name: "bool not", result: "bool", make: (a) => unary("not", truth(a)) },
-    { name: "select", result: t, make: (a, b) => select(binary("lt", a, b), a, b) },
+    { name: "smaller", result: t, make: (a, b) => select(binary("lt", a, b), a, b) },
+    { name: "larger", result: t, make: (a, b) => select(binary("gt", a, b), a, b) },
+    { name: "larger, turned", result: t, make: (a, b) => select(binary("lt", a, b), b, a) },
+    { name: "select", result: t, make: (a, b) => select(binary("le", a, b), b, a) },
     { name: "select bool", result: "bool", make: (a, b) => select(truth(a), truth(b), binary("eq", a, b)) },
     ...(t === "f32" ? [{ name: "fma", result: t, make: fmaOf } as Case] : []),
   ];
@@ -119,7 +122,7 @@ function caseFunction(c: Case, t: NumberType, lanes: number, wide: boolean): Fun
   const end: Expr = { kind: "length", dtype: "i32", lanes: 1, buffer: a };
   body.for("i", { begin: i32(0), end, step: lanes, axis: lanes === 1 ? "serial" : "vector" }, (i) => {
     if (lanes === 1) return body.store(out, i, stored(c.make(load(a, i), load(b, i))));
-    const [x, y] = [loadLanes(a, i, i32(1), lanes), loadLanes(b, i, i32(1), lanes)];
+    const [x, y] = [body.let("x", loadLanes(a, i, i32(1), lanes)), body.let("y", loadLanes(b, i, i32(1), lanes))];
     // A value of f64 makes the parts of all vectors of that many lanes narrower.
     if (wide) body.assign(local("narrow", "f64", lanes), constant("f64", 1, lanes));
     body.emit(store(out, i, stored(c.make(x, y)), i32(1)));

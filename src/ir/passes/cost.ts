@@ -3,10 +3,13 @@
  * floating-point operations, to report speeds.
  */
 import type { Expr, For, Stmt } from "../nodes.ts";
+import { MIN_SHARD } from "../types.ts";
 import { operands, stmtBodies, stmtExprs } from "../walk.ts";
 
 /** Iterations assumed of a loop whose count is not known. */
 const ASSUMED_TRIPS = 16;
+/** The same of a shard: there is more than one only when the loop is long. */
+const ASSUMED_SHARD = MIN_SHARD / 2;
 
 /** How an expression node counts by itself. */
 type Weight = (e: Expr) => number;
@@ -45,7 +48,7 @@ const constants: Known = (e) => (e.kind === "const" ? e.value : undefined);
 
 function tripsOf(s: For, known: Known): number {
   const [begin, end] = [known(s.begin), known(s.end)];
-  if (begin === undefined || end === undefined) return ASSUMED_TRIPS;
+  if (begin === undefined || end === undefined) return s.axis === "partial" ? ASSUMED_SHARD : ASSUMED_TRIPS;
   return Math.max(0, Math.ceil((end - begin) / s.step));
 }
 

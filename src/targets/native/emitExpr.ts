@@ -24,7 +24,7 @@ import {
 import { fmaScalar, type Operand, SCALAR_BINARY, SCALAR_CONVERT, SCALAR_UNARY } from "./scalarOps.ts";
 import type { MaskBytes, Shapes } from "./shapes.ts";
 import { VECTOR_CONVERT } from "./vectorConvert.ts";
-import { fmaVector, VECTOR_BINARY, VECTOR_UNARY } from "./vectorOps.ts";
+import { fmaVector, oneSided, VECTOR_BINARY, VECTOR_UNARY } from "./vectorOps.ts";
 
 /** Longer expressions are cut: compilers limit nesting, and people limit reading. */
 const LONGEST = 800;
@@ -196,6 +196,12 @@ export class Expressions {
     const bytes = e.dtype === "bool" ? shapes.maskBytes(e) : e.dtype === "f64" ? 8 : 4;
     const element: Element = e.dtype === "bool" ? maskElement(bytes) : HELD[e.dtype];
     const side = (x: Expr): readonly string[] => (x.dtype === "bool" ? this.mask(x, bytes) : this.value(x));
+    const extreme = oneSidedSelect(e);
+    if (extreme) {
+      const [first, second] = [this.value(extreme.a), this.value(extreme.b)];
+      const helper = oneSided(prelude, extreme.less, extreme.dtype, n);
+      return first.map((a, k) => `${helper}(${a}, ${second[k]})`);
+    }
     const choose = selectHelper(prelude, element, n);
     const [m, a, b] = [this.mask(e.condition, bytes), side(e.a), side(e.b)];
     return m.map((mask, k) => `${choose}(${mask}, ${a[k]}, ${b[k]})`);
@@ -317,6 +323,26 @@ function joinHalves(p: Prelude, n: number): string {
 
 function iotaPart(type: string, n: number, part: number): string {
   return `(${type}){${Array.from({ length: n }, (_, l) => part * n + l).join(", ")}}`;
+}
+
+/** `a < b ? a : b` and its kin, which is one instruction: as a > b ? a : b for the larger. */
+function oneSidedSelect(
+  e: Expr & { kind: "select" },
+): { less: "<" | ">"; dtype: "f32" | "f64" | "i32" | "u32"; a: Expr; b: Expr } | undefined {
+  const c = e.condition;
+  if (e.dtype === "bool" || c.kind !== "binary" || (c.op !== "lt" && c.op !== "gt")) return undefined;
+  const less = c.op === "lt" ? "<" : ">";
+  if (isSame(c.a, e.a) && isSame(c.b, e.b)) return { less, dtype: e.dtype, a: e.a, b: e.b };
+  // a < b ? b : a is b > a ? b : a.
+  if (isSame(c.a, e.b) && isSame(c.b, e.a)) return { less: less === "<" ? ">" : "<", dtype: e.dtype, a: e.a, b: e.b };
+  return undefined;
+}
+
+/** The same value, where that is plain to see. */
+function isSame(a: Expr, b: Expr): boolean {
+  if (a.kind === "splat" && b.kind === "splat") return isSame(a.x, b.x);
+  if (a.kind === "get" && b.kind === "get") return a.local === b.local;
+  return a.kind === "const" && b.kind === "const" && a.dtype === b.dtype && Object.is(a.value, b.value);
 }
 
 /** The value of a constant, splatted or not. */

@@ -183,7 +183,9 @@ export class FunctionWriter {
   }
 
   #if(s: If): void {
-    this.#line(`if (${this.#expressions.scalar(s.condition)}) {`);
+    const condition = this.#expressions.scalar(s.condition);
+    // "Does any lane need this" guards rare ways: keep them out of the loop's line of code.
+    this.#line(s.condition.kind === "any" ? `if (__builtin_expect(${condition}, 0)) {` : `if (${condition}) {`);
     this.#nested(() => this.#body(s.then));
     if (s.else.length) {
       this.#line("} else {");

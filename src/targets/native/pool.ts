@@ -4,7 +4,8 @@
  * A launch publishes a job and works on it itself; workers that come in time join and take pieces from a shared
  * counter. The caller never waits for a worker that has not started: when the pieces are used up it closes the job
  * and waits only for pieces being computed. So a busy machine costs parallelism, not time. Workers spin for some tens
- * of microseconds after a job, since the next is often near, then sleep.
+ * of microseconds after a job, since the next is often near, then sleep. Waking one costs as much as a small job, so
+ * that is done only once enough work has come by.
  *
  * One job runs at a time. A launch that finds the pool taken (from another JavaScript thread, or from inside a
  * piece) runs serially. Which thread computes a piece never changes a result.
@@ -25,6 +26,8 @@ export const POOL_SOURCE = `/* lockstep thread pool */
 #define OPEN 0x80000000ull
 #define ACTIVE 0x7fffffffull
 #define PIECES_PER_THREAD 4
+/* Work, in grains, that must have come by before sleeping workers are woken (or first made) for it. */
+#define WAKE_GRAINS 8
 
 typedef void (*piece_function)(void *, int, int);
 
@@ -39,7 +42,8 @@ static struct { _Alignas(128) atomic_int busy; } owner;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
 static atomic_int sleepers, waiting;
-static int started;
+/* Only touched by the thread that owns the pool. */
+static int started, passed_by;
 
 static inline void relax(void) {
 #if defined(__x86_64__)
@@ -129,6 +133,15 @@ static int piece_length(int count, int threads, int grain) {
   return length;
 }
 
+/* Whether enough workers are awake, or there is reason to wake them. */
+static int is_worthwhile(int workers, int grains) {
+  if (started - atomic_load(&sleepers) >= workers) return 1;
+  passed_by += grains < WAKE_GRAINS ? grains : WAKE_GRAINS;
+  if (passed_by < WAKE_GRAINS) return 0;
+  passed_by = 0;
+  return 1;
+}
+
 static void launch(piece_function piece, void *frame, int count, int threads, int grain) {
   int idle = 0;
   const int length = piece_length(count, threads, grain);
@@ -136,13 +149,20 @@ static void launch(piece_function piece, void *frame, int count, int threads, in
     piece(frame, 0, count);
     return;
   }
+  const int pieces = count / length + (count % length != 0);
+  int workers = threads < pieces ? threads - 1 : pieces - 1;
+  if (workers > MAX_WORKERS) workers = MAX_WORKERS;
+  if (!is_worthwhile(workers, count / grain)) {
+    atomic_store(&owner.busy, 0);
+    piece(frame, 0, count);
+    return;
+  }
   job.piece = piece;
   job.frame = frame;
   job.count = count;
   job.length = length;
-  job.pieces = count / length + (count % length != 0);
-  int workers = threads - 1 < job.pieces - 1 ? threads - 1 : job.pieces - 1;
-  job.workers = start_workers(workers < MAX_WORKERS ? workers : MAX_WORKERS);
+  job.pieces = pieces;
+  job.workers = start_workers(workers);
   atomic_store_explicit(&cursor.next, 0, memory_order_relaxed);
   const unsigned long long generation = ((atomic_load(&state.word) >> 32) + 1) & 0xffffffffull;
   atomic_store(&state.word, generation << 32 | OPEN);

@@ -124,7 +124,7 @@ export function firstOf(
  * are named.
  */
 export const gccRegister = (bytes: number): string =>
-  `!defined(__clang__) && defined(${bytes > 32 ? "__AVX512F__" : "__AVX__"})`;
+  `!defined(__clang__) && defined(${bytes > 32 ? "__AVX512F__" : bytes > 16 ? "__AVX2__" : "__AVX__"})`;
 
 /** `r[i] = ...` for all lanes. */
 export function laneLoop(type: string, lanes: number, expression: string): string {

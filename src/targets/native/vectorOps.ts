@@ -90,10 +90,10 @@ export function oneSided(p: Prelude, less: "<" | ">", t: "f32" | "f64" | "i32" |
   return p.define(name, () => {
     const masked = `return ${selectHelper(p, t, n)}((${maskOf(p, t, n)})(a ${less} b), a, b);`;
     const signature = `INLINE ${type} ${name}(${type} a, ${type} b)`;
-    if (t !== "f32" && t !== "f64") return `${signature} { ${masked} }`;
-    const mnemonic = `v${less === "<" ? "min" : "max"}${packed(t)}`;
+    const suffix = { f32: "ps", f64: "pd", i32: "sd", u32: "ud" }[t];
+    const mnemonic = `v${t === "i32" || t === "u32" ? "p" : ""}${less === "<" ? "min" : "max"}${suffix}`;
     const assembly = `${type} r; __asm__("${mnemonic} %2, %1, %0" : "=v"(r) : "v"(a), "v"(b)); return r;`;
-    return either(gccRegister(n * (t === "f32" ? 4 : 8)), signature, assembly, masked);
+    return either(gccRegister(n * (t === "f64" ? 8 : 4)), signature, assembly, masked);
   });
 }
 
