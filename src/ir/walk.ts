@@ -221,7 +221,7 @@ export function readLocals(body: readonly Stmt[]): Set<Local> {
   return found;
 }
 
-/** The buffers that statements touch, in order of first use; those that a called function is given included. */
+/** The buffers that statements touch, in order of first use; what called functions have of their own included. */
 export function usedBuffers(body: readonly Stmt[]): Set<Buffer> {
   const found = new Set<Buffer>();
   eachStmt(body, (s) => {
@@ -232,7 +232,9 @@ export function usedBuffers(body: readonly Stmt[]): Set<Buffer> {
     }
     if (s.kind === "store") found.add(s.buffer);
     if (s.kind === "call") for (const b of s.buffers) found.add(b);
-    if (s.kind === "launch") for (const b of usedBuffers(s.func.body)) found.add(b);
+    // Launched functions see the caller's buffers under the same identities.
+    if (s.kind === "launch" || s.kind === "call")
+      for (const b of usedBuffers(s.func.body)) if (s.kind === "launch" || b.space !== "param") found.add(b);
   });
   return found;
 }

@@ -2,7 +2,7 @@
  * @file What the elementary functions share: literals, polynomials, clamps and sign handling as IR.
  *
  * Everything here is branch-free and the same for f32 and f64 unless the name says otherwise. Products and sums are
- * rounded one by one (nothing is fused), so that every target computes the same bits.
+ * rounded one by one, unless a Program asks for fused numerics: then a pass fuses the same ones for every target.
  */
 
 import type { Builder } from "../ir/build.ts";

@@ -3,8 +3,8 @@
  *
  * Promised: the error bounds of bounds.ts over the whole range; NaN, infinities, signs of zeros and denormals as
  * JavaScript's Math has them (sigmoid, exp2 and rsqrt as their limits); the same bits on every target, because only
- * operations that round the same everywhere are used, in one order, and nothing is fused. Code is branch-free but for
- * one `if` in sin, cos and tan, which large arguments take.
+ * operations that round the same everywhere are used, in one order. Code is branch-free but for one `if` in sin, cos
+ * and tan, which large arguments take.
  */
 
 import type { Builder } from "../ir/build.ts";

@@ -6,9 +6,9 @@
  * same time may share memory. First fit over intervals, largest first: simple, and close to optimal for programs that
  * are mostly chains.
  */
-import type { Buffer, Module, Stmt } from "../ir/nodes.ts";
+import type { Buffer, Module } from "../ir/nodes.ts";
 import { STORAGE_BYTES } from "../ir/types.ts";
-import { eachStmt, functionsOf, usedBuffers } from "../ir/walk.ts";
+import { functionsOf, usedBuffers } from "../ir/walk.ts";
 import { ARENA_HEADER, type ArenaLayout } from "../targets/target.ts";
 
 /** First and last statement of the entry that touch a buffer. */
@@ -22,22 +22,11 @@ const ALIGN = 64;
 const bytesOf = (b: Buffer): number =>
   Math.max(1, Math.ceil(((b.length as number) * STORAGE_BYTES[b.storage]) / ALIGN)) * ALIGN;
 
-/** Buffers that a statement touches, those of called functions included. */
-function touched(s: Stmt): Set<Buffer> {
-  const found = usedBuffers([s]);
-  eachStmt([s], (x) => {
-    if (x.kind === "call") for (const b of usedBuffers(x.func.body)) found.add(b);
-    if (x.kind === "call" || x.kind === "launch")
-      for (const inner of x.func.body) for (const b of touched(inner)) found.add(b);
-  });
-  return found;
-}
-
 /** When each temp of a module is live, counted in statements of its entry. */
 export function lifetimes(module: Module): Lifetime[] {
   const found = new Map<Buffer, { first: number; last: number }>();
   module.entry.body.forEach((s, at) => {
-    for (const b of touched(s)) {
+    for (const b of usedBuffers([s])) {
       if (b.space !== "temp") continue;
       const known = found.get(b);
       if (known) known.last = at;

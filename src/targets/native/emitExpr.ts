@@ -304,21 +304,17 @@ function loadBytesHelper(p: Prelude, n: number): string {
   return p.define(`load_u8x${n}`, () => {
     const signature = `INLINE ${result} load_u8x${n}(const unsigned char *p)`;
     const plain = `return __builtin_convertvector(*(const ${p.unaligned("u8", n)} *)p, ${result});`;
-    if (n === 16) return either("defined(__clang__)", signature, plain, joinHalves(p, n));
-    if (n !== 4 && n !== 8) return `${signature} { ${plain} }`;
-    const [word, words] = n === 4 ? ["int", p.type("i32", 4)] : ["long long", p.type("i64", 2)];
+    if (n !== 4 && n !== 8 && n !== 16) return `${signature} { ${plain} }`;
     const bytes = p.define("bytes_x16", () => "typedef char bytes_x16 __attribute__((vector_size(16)));");
-    const read = `${word} w; __builtin_memcpy(&w, p, sizeof w); ${words} v = {w};`;
-    const fast = `${read} return (${result})__builtin_ia32_pmovzxbd${n === 4 ? "128" : "256"}((${bytes})v);`;
-    return either(`defined(${n === 4 ? "__SSE4_1__" : "__AVX2__"}) && !defined(__clang__)`, signature, fast, plain);
+    const read = `${bytes} v = {0}; __builtin_memcpy(&v, p, ${n}); return (${result})`;
+    const [feature, call] =
+      n === 4
+        ? ["__SSE4_1__", "__builtin_ia32_pmovzxbd128(v)"]
+        : n === 8
+          ? ["__AVX2__", "__builtin_ia32_pmovzxbd256(v)"]
+          : ["__AVX512F__", `__builtin_ia32_pmovzxbd512_mask(v, (${result}){0}, (unsigned short)-1)`];
+    return either(`defined(${feature}) && !defined(__clang__)`, signature, `${read}${call};`, plain);
   });
-}
-
-function joinHalves(p: Prelude, n: number): string {
-  const half = loadBytesHelper(p, n / 2);
-  const type = p.type("i32", n / 2);
-  const lanes = Array.from({ length: n }, (_, i) => (i < n / 2 ? `a[${i}]` : `b[${i - n / 2}]`)).join(", ");
-  return `${type} a = ${half}(p), b = ${half}(p + ${n / 2}); return (${p.type("i32", n)}){${lanes}};`;
 }
 
 function iotaPart(type: string, n: number, part: number): string {

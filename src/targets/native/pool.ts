@@ -32,11 +32,12 @@ export const POOL_SOURCE = `/* lockstep thread pool */
 typedef void (*piece_function)(void *, int, int);
 
 /* Written by the launching thread while no worker is active, read by workers that joined. */
-static struct { piece_function piece; void *frame; int count, length, pieces, workers; } job;
+static struct { piece_function piece; void *frame; int count, length, pieces; } job;
 
 /* Generation in the upper half, OPEN, number of active workers; apart from what changes at another pace. */
 static struct { _Alignas(128) atomic_ullong word; } state;
 static struct { _Alignas(128) atomic_int next; } cursor;
+static struct { _Alignas(128) atomic_int left; } seats;
 static struct { _Alignas(128) atomic_int busy; } owner;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -65,8 +66,7 @@ static void take_pieces(void) {
 /* Whether a job later than the one last seen is open. */
 static inline int is_new(unsigned long long word, unsigned long long seen) { return (word & OPEN) && word >> 32 != seen; }
 
-static void *work(void *argument) {
-  const int index = (int)(long)argument;
+static void *work(void *unused) {
   unsigned long long seen = 0;
   for (;;) {
     unsigned long long word = atomic_load_explicit(&state.word, memory_order_acquire);
@@ -84,7 +84,7 @@ static void *work(void *argument) {
     }
     if (!atomic_compare_exchange_strong(&state.word, &word, word + 1)) continue;
     seen = word >> 32;
-    if (index < job.workers) take_pieces();
+    if (atomic_fetch_sub_explicit(&seats.left, 1, memory_order_relaxed) > 0) take_pieces();
     const unsigned long long left = atomic_fetch_sub(&state.word, 1) - 1;
     if (!(left & (OPEN | ACTIVE)) && atomic_load(&waiting)) {
       pthread_mutex_lock(&mutex);
@@ -96,8 +96,8 @@ static void *work(void *argument) {
 }
 
 /* Workers leave signals to the threads of JavaScript. */
-static int start_workers(int wanted) {
-  if (started >= wanted) return wanted;
+static void start_workers(int wanted) {
+  if (started >= wanted) return;
   sigset_t all, before;
   pthread_attr_t attributes;
   sigfillset(&all);
@@ -106,10 +106,9 @@ static int start_workers(int wanted) {
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, 4 << 20);
   pthread_t thread;
-  while (started < wanted && !pthread_create(&thread, &attributes, work, (void *)(long)started)) started++;
+  while (started < wanted && !pthread_create(&thread, &attributes, work, 0)) started++;
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, 0);
-  return started;
 }
 
 static void wait_for_workers(void) {
@@ -162,13 +161,15 @@ static void launch(piece_function piece, void *frame, int count, int threads, in
   job.count = count;
   job.length = length;
   job.pieces = pieces;
-  job.workers = start_workers(workers);
+  start_workers(workers);
   atomic_store_explicit(&cursor.next, 0, memory_order_relaxed);
+  atomic_store_explicit(&seats.left, workers, memory_order_relaxed);
   const unsigned long long generation = ((atomic_load(&state.word) >> 32) + 1) & 0xffffffffull;
   atomic_store(&state.word, generation << 32 | OPEN);
-  if (atomic_load(&sleepers)) {
+  int missing = workers - (started - atomic_load(&sleepers));
+  if (missing > 0) {
     pthread_mutex_lock(&mutex);
-    pthread_cond_broadcast(&wake);
+    while (missing-- > 0) pthread_cond_signal(&wake);
     pthread_mutex_unlock(&mutex);
   }
   take_pieces();

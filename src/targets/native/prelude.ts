@@ -123,8 +123,10 @@ export function firstOf(
  * instructions in loops over lanes (its pass for that is off, see buildFlags), so the few that C has no operator for
  * are named.
  */
-export const gccRegister = (bytes: number): string =>
-  `!defined(__clang__) && defined(${bytes > 32 ? "__AVX512F__" : bytes > 16 ? "__AVX2__" : "__AVX__"})`;
+export function gccRegister(bytes: number): string {
+  if (bytes > 64) return "0";
+  return `!defined(__clang__) && defined(${bytes > 32 ? "__AVX512F__" : bytes > 16 ? "__AVX2__" : "__AVX__"})`;
+}
 
 /** `r[i] = ...` for all lanes. */
 export function laneLoop(type: string, lanes: number, expression: string): string {

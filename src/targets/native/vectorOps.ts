@@ -70,7 +70,10 @@ const eachLane =
       const loop = laneLoop(type, n, `__builtin_${scalar}${t === "f32" ? "f" : ""}(x[i])`);
       const builtin = `__builtin_elementwise_${vector}`;
       const bytes = n * (t === "f32" ? 4 : 8);
-      const assembly = `${type} r; __asm__("${MNEMONIC[name]?.(t, bytes)} %1, %0" : "=v"(r) : "v"(x)); return r;`;
+      // The upper half of AVX-512's registers is beyond the reach of vround.
+      const register = bytes > 32 || name === "sqrt" ? "v" : "x";
+      const instruction = `${MNEMONIC[name]?.(t, bytes)} %1, %0`;
+      const assembly = `${type} r; __asm__("${instruction}" : "=${register}"(r) : "${register}"(x)); return r;`;
       return firstOf(
         `INLINE ${type} ${name}_${type}(${type} x)`,
         [
