@@ -212,6 +212,21 @@ export function assignedLocals(body: readonly Stmt[]): Set<Local> {
   return found;
 }
 
+/** In how many places a function gives each local a value: parameters, loop indices and reductions included. */
+export function assignmentCounts(f: Func): Map<Local, number> {
+  const count = new Map<Local, number>();
+  const note = (l: Local): void => void count.set(l, (count.get(l) ?? 0) + 1);
+  f.params.forEach(note);
+  eachStmt(f.body, (s) => {
+    if (s.kind === "assign") note(s.local);
+    if (s.kind === "for") {
+      note(s.index);
+      for (const r of s.reductions) note(r.local);
+    }
+  });
+  return count;
+}
+
 /** The locals that statements read. */
 export function readLocals(body: readonly Stmt[]): Set<Local> {
   const found = new Set<Local>();

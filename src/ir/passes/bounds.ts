@@ -14,6 +14,7 @@ import { placeOf } from "../places.ts";
 import { printExpr } from "../print.ts";
 import {
   assignedLocals,
+  assignmentCounts,
   eachExpr,
   eachStmt,
   stmtBodies,
@@ -47,20 +48,14 @@ function* accessesIn(body: readonly Stmt[], loops: readonly For[] | undefined): 
 
 /** How each local of a function comes by its value: what the interval analysis may look through. */
 class Definitions {
-  readonly #count = new Map<Local, number>();
+  readonly #count: ReadonlyMap<Local, number>;
   readonly #value = new Map<Local, Expr>();
   readonly #loops = new Map<Local, For>();
   constructor(f: Func) {
-    for (const p of f.params) this.#count.set(p, 1);
+    this.#count = assignmentCounts(f);
     eachStmt(f.body, (s) => {
-      if (s.kind === "assign") {
-        this.#count.set(s.local, (this.#count.get(s.local) ?? 0) + 1);
-        this.#value.set(s.local, s.value);
-      }
-      if (s.kind === "for") {
-        this.#loops.set(s.index, s);
-        for (const r of s.reductions) this.#count.set(r.local, 2);
-      }
+      if (s.kind === "assign") this.#value.set(s.local, s.value);
+      if (s.kind === "for") this.#loops.set(s.index, s);
     });
   }
 

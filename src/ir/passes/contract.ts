@@ -7,7 +7,7 @@
  */
 import { fma, unary } from "../build.ts";
 import type { Binary, Expr, Func, Local, Module } from "../nodes.ts";
-import { eachExprIn, eachStmt, mapExpr, mapStmts, withExprs } from "../walk.ts";
+import { assignmentCounts, eachExprIn, eachStmt, mapExpr, mapStmts, withExprs } from "../walk.ts";
 import { rewriteFunctions } from "./rewrite.ts";
 
 const isProduct = (e: Expr): e is Binary => e.kind === "binary" && e.op === "mul" && e.dtype === "f32";
@@ -26,15 +26,9 @@ function contracted(e: Expr): Expr {
 
 /** Products with a name that is assigned once, read once, and made of values that do not change in between. */
 function namedProducts(f: Func): Map<Local, Expr> {
+  const assigns = assignmentCounts(f);
   const reads = new Map<Local, number>();
-  const assigns = new Map<Local, number>();
-  const add = (to: Map<Local, number>, l: Local): void => void to.set(l, (to.get(l) ?? 0) + 1);
-  for (const p of f.params) add(assigns, p);
-  eachExprIn(f.body, (e) => e.kind === "get" && add(reads, e.local));
-  eachStmt(f.body, (s) => {
-    if (s.kind === "assign") add(assigns, s.local);
-    if (s.kind === "for") add(assigns, s.index);
-  });
+  eachExprIn(f.body, (e) => e.kind === "get" && reads.set(e.local, (reads.get(e.local) ?? 0) + 1));
   const fixed = (e: Expr): boolean => e.kind === "const" || (e.kind === "get" && assigns.get(e.local) === 1);
   const found = new Map<Local, Expr>();
   eachStmt(f.body, (s) => {

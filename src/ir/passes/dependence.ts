@@ -139,7 +139,7 @@ export function sharedAccesses(loop: For): Map<Buffer, SharedAccess[]> {
 }
 
 const isStore = (a: SharedAccess): boolean => a.access.kind === "store";
-/** A store whose iterations certainly reach different elements. */
+/** A subscript that moves with the iteration; that iterations reach different elements is the loop's promise. */
 const isOwn = (a: SharedAccess): boolean => a.form !== undefined && a.form.stride !== 0;
 
 /** Whether pieces of the loop may run at the same time: no stores through computed subscripts. */

@@ -9,6 +9,7 @@ import type { Assign, Expr, Func, Local, Module, Stmt } from "../nodes.ts";
 import { constantLimit, simplifyNode } from "../rewrites.ts";
 import {
   assignedLocals,
+  assignmentCounts,
   eachExpr,
   eachStmt,
   mapExpr,
@@ -22,19 +23,8 @@ import {
 import { rewriteFunctions } from "./rewrite.ts";
 
 /** Locals that are assigned in one place only, parameters and loop indices included. */
-function singlyAssigned(f: Func): Set<Local> {
-  const count = new Map<Local, number>();
-  const note = (l: Local, n = 1): void => void count.set(l, (count.get(l) ?? 0) + n);
-  for (const p of f.params) note(p);
-  eachStmt(f.body, (s) => {
-    if (s.kind === "assign") note(s.local);
-    if (s.kind === "for") {
-      note(s.index);
-      for (const r of s.reductions) note(r.local, 2);
-    }
-  });
-  return new Set([...count].filter(([, n]) => n === 1).map(([l]) => l));
-}
+const singlyAssigned = (f: Func): Set<Local> =>
+  new Set([...assignmentCounts(f)].filter(([, n]) => n === 1).map(([l]) => l));
 
 /**
  * Replaces reads of names for the same value, and values computed before on every way here. Locals that change are told

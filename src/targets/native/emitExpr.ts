@@ -306,14 +306,19 @@ function loadBytesHelper(p: Prelude, n: number): string {
     const plain = `return __builtin_convertvector(*(const ${p.unaligned("u8", n)} *)p, ${result});`;
     if (n !== 4 && n !== 8 && n !== 16) return `${signature} { ${plain} }`;
     const bytes = p.define("bytes_x16", () => "typedef char bytes_x16 __attribute__((vector_size(16)));");
-    const read = `${bytes} v = {0}; __builtin_memcpy(&v, p, ${n}); return (${result})`;
+    const [word, words] = n === 4 ? ["int", p.type("i32", 4)] : ["long long", p.type("i64", 2)];
+    const read =
+      n === 16
+        ? `${bytes} v; __builtin_memcpy(&v, p, 16);`
+        : `${word} w; __builtin_memcpy(&w, p, ${n}); ${words} s = {w}; ${bytes} v = (${bytes})s;`;
     const [feature, call] =
       n === 4
         ? ["__SSE4_1__", "__builtin_ia32_pmovzxbd128(v)"]
         : n === 8
           ? ["__AVX2__", "__builtin_ia32_pmovzxbd256(v)"]
           : ["__AVX512F__", `__builtin_ia32_pmovzxbd512_mask(v, (${result}){0}, (unsigned short)-1)`];
-    return either(`defined(${feature}) && !defined(__clang__)`, signature, `${read}${call};`, plain);
+    const fast = `${read} return (${result})${call};`;
+    return either(`defined(${feature}) && !defined(__clang__)`, signature, fast, plain);
   });
 }
 
