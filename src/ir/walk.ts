@@ -82,7 +82,40 @@ export function mapExpr(e: Expr, f: (x: Expr) => Expr): Expr {
 
 /** Every node of an expression, operands first. */
 export function eachExpr(e: Expr, f: (x: Expr) => void): void {
-  for (const x of operands(e)) eachExpr(x, f);
+  // Written out instead of over `operands`: this is most of what passes do, and lists of operands are garbage.
+  switch (e.kind) {
+    case "const":
+    case "get":
+    case "length":
+    case "iota":
+      break;
+    case "unary":
+    case "convert":
+    case "splat":
+    case "any":
+      eachExpr(e.x, f);
+      break;
+    case "fma":
+      eachExpr(e.a, f);
+      eachExpr(e.b, f);
+      eachExpr(e.c, f);
+      break;
+    case "select":
+      eachExpr(e.condition, f);
+      eachExpr(e.a, f);
+      eachExpr(e.b, f);
+      break;
+    case "binary":
+      eachExpr(e.a, f);
+      eachExpr(e.b, f);
+      break;
+    case "load":
+      eachExpr(e.index, f);
+      if (e.stride) eachExpr(e.stride, f);
+      break;
+    default:
+      e satisfies never;
+  }
   f(e);
 }
 
@@ -179,7 +212,14 @@ export function withBodies(s: Stmt, f: (body: readonly Stmt[]) => readonly Stmt[
 
 /** Rebuilds statements from the innermost out: `f` may return several for one. */
 export function mapStmts(body: readonly Stmt[], f: (s: Stmt) => Stmt | readonly Stmt[]): Stmt[] {
-  return body.flatMap((s) => f(withBodies(s, (inner) => mapStmts(inner, f))));
+  const result: Stmt[] = [];
+  const within = (inner: readonly Stmt[]): Stmt[] => mapStmts(inner, f);
+  for (const s of body) {
+    const made = f(withBodies(s, within));
+    if ("kind" in made) result.push(made);
+    else result.push(...made);
+  }
+  return result;
 }
 
 /** Rebuilds every expression node of a list of statements, nested ones included. */
@@ -191,7 +231,10 @@ export function mapExprsIn(body: readonly Stmt[], f: (e: Expr) => Expr): Stmt[] 
 export function eachStmt(body: readonly Stmt[], f: (s: Stmt) => void): void {
   for (const s of body) {
     f(s);
-    for (const inner of stmtBodies(s)) eachStmt(inner, f);
+    if (s.kind === "if") {
+      eachStmt(s.then, f);
+      eachStmt(s.else, f);
+    } else if (s.kind === "for" || s.kind === "loop" || s.kind === "block") eachStmt(s.body, f);
   }
 }
 
