@@ -25,6 +25,7 @@ import type { Expr, Module } from "../../src/ir/nodes.ts";
 import { lower } from "../../src/ir/pipeline.ts";
 import { emit } from "../../src/targets/native/emit.ts";
 import { planArena } from "./arena.ts";
+import { everyOperation } from "./cases.ts";
 import { countPacked, countScalar, disassemble, type Instruction, obstacle } from "./disassemble.ts";
 import { moduleOf, Rig, temporaryFolder } from "./rig.ts";
 
@@ -132,4 +133,26 @@ describe.skipIf(why)(`vector instructions${why ? ` (skipped: ${why})` : ""}`, ()
     expect(countPacked(code, vectorBytes)).toBe(0);
     expect(countScalar(code)).toBeGreaterThan(0);
   });
+});
+
+describe.skipIf(why)(`code for other machines${why ? ` (skipped: ${why})` : ""}`, () => {
+  const { target } = new Rig(cache.path);
+  const machines = [
+    ["-march=x86-64", 16, false],
+    ["-march=skylake-avx512", 64, true],
+  ] as const;
+  it.each(machines)(
+    "compiles: %s",
+    (flag, vectorBytes, fastFma) => {
+      const machineFlags = [flag, ...(vectorBytes === 64 ? ["-mprefer-vector-width=512"] : [])];
+      const compiler = { ...target.compiler, machineFlags, vectorBytes };
+      for (const t of ["f32", "f64"] as const) {
+        const { module } = everyOperation(t, [[vectorBytes / 4, t === "f64"]]);
+        const { source } = emit(planArena(module), { vectorBytes, fastFma });
+        const code = [...disassemble(compiler, source, cache.path).values()].flat();
+        expect(countPacked(code, vectorBytes)).toBeGreaterThan(10);
+      }
+    },
+    60_000,
+  );
 });

@@ -20,7 +20,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { cacheFolder, cacheLimit, LibraryCache, type Recipe } from "../../src/targets/native/cache.ts";
 import { findCompiler, locateCompiler, readMacros } from "../../src/targets/native/compiler.ts";
 import { createNativeTarget, NativeBuildError, NativeUnavailableError } from "../../src/targets/native/index.ts";
+import { planArena } from "./arena.ts";
 import { temporaryFolder } from "./rig.ts";
+import { scaledSum } from "./sample.ts";
 
 let root: ReturnType<typeof temporaryFolder>;
 beforeEach(() => {
@@ -246,9 +248,31 @@ describe("compiler", () => {
     const asked = runs();
     expect(findCompiler(env, cache)).toEqual(first);
     expect(runs()).toBe(asked);
+    for (const name of readdirSync(cache.folder)) writeFileSync(join(cache.folder, name), "{}");
+    expect(findCompiler(env, cache)).toEqual(first);
     write("# changed\n");
     findCompiler(env, cache);
     expect(runs()).toBeGreaterThan(asked);
+  });
+
+  it("has its message in the error when it refuses a program", () => {
+    const tool = join(root.path, "halfcc");
+    writeFileSync(
+      tool,
+      '#!/bin/sh\ncase "$*" in *-shared*) echo "line 7: no, thanks" >&2; exit 1;; esac\nexec cc "$@"\n',
+      {
+        mode: 0o755,
+      },
+    );
+    const memory = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true });
+    const made = createNativeTarget({
+      memory,
+      threads: 1,
+      env: { ...process.env, CC: tool, LOCKSTEP_CACHE: root.path },
+    });
+    const compile = (): unknown => made.target?.compile(planArena(scaledSum()), { threads: 1 });
+    expect(compile).toThrow(NativeBuildError);
+    expect(compile).toThrow(/halfcc \((gcc|clang) [^)]*\) could not compile a program\nline 7: no, thanks/);
   });
 
   it("is reported as a reason when it is missing or unusable", () => {

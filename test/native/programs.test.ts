@@ -101,7 +101,7 @@ describe("control flow", () => {
     const b = new Builder();
     for (const [k, p] of params.entries()) b.store(out, i32(k), p.dtype === "f64" ? get(p) : convert("f64", get(p)));
     check(
-      func("static", [out], params, b.statements),
+      func("memcpy", [out], params, b.statements),
       [newArray("f64", 5)],
       [Math.fround(0.1), 0.1, -2147483648, 4294967295, 1],
     );
@@ -195,6 +195,14 @@ describe("memory", () => {
       newArray("u8", 64),
       newArray("f64", 64),
     ]);
+  });
+
+  it("refuses local buffers that do not fit a stack", () => {
+    const large = buffer("large", "f64", "local", 1 << 17);
+    const b = new Builder();
+    b.store(large, i32(0), constant("f64", 1));
+    const module = moduleOf(func("greedy", [], [], b.statements));
+    expect(() => rig.bind(module, [], [])).toThrow(/local arrays of greedy take 1024 KiB, more than 512/);
   });
 
   it("reads tables, and keeps temp and state buffers in the arena", () => {

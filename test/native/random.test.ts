@@ -30,6 +30,7 @@ import {
   UNARY_OPS,
   type UnaryOp,
 } from "../../src/ir/types.ts";
+import { createNativeTarget } from "../../src/targets/native/index.ts";
 import { expectSame, moduleOf, newArray, Rig, type TypedArray, temporaryFolder } from "./rig.ts";
 import { EDGES, type NumberType } from "./values.ts";
 
@@ -167,33 +168,48 @@ function functionOf({ type, make }: Program, lanes: number, inputs: readonly Buf
   return { f: func("random", [...inputs, out], [], b.statements), out };
 }
 
-it("gives the interpreter's bits for random expressions", () => {
-  const rig = new Rig(cache.path);
-  const size = 64;
-  const values = NUMBERS.map((t): TypedArray => {
-    const array = newArray(t, size);
-    // Types cycle at different paces, so that edge values of one meet many of another.
-    array.forEach((_, k) => {
-      array[k] = EDGES[t][(k * (2 * NUMBERS.indexOf(t) + 1)) % EDGES[t].length] as number;
-    });
-    return array;
-  });
-  let compared = 0;
-  const check = (list: readonly Program[]): void => {
-    const inputs = NUMBERS.map((t) => buffer(`in_${t}`, t, "param"));
-    const made = list.flatMap((p) => [1, 8, 16].map((lanes) => functionOf(p, lanes, inputs)));
-    const outs = made.map(({ out }, k) => buffer(`out${k}`, out.storage, "param"));
-    const calls = made.map(
-      ({ f }, k) => ({ kind: "call", func: f, buffers: [...inputs, outs[k] as Buffer], args: [] }) as const,
-    );
-    rig.reset();
-    const results = outs.map((o) => newArray(o.storage, size));
-    expectSame(rig, moduleOf(func("all", [...inputs, ...outs], [], calls)), { buffers: [...values, ...results] });
-    compared += made.length;
+/** The compiler that is used here, and the other one of gcc and clang where it is installed. */
+const COMPILERS = ["", "gcc", "clang"].filter((cc, k, all) => {
+  const family = (CC: string): string | undefined => {
+    const env = { ...process.env, LOCKSTEP_CACHE: cache.path, ...(CC ? { CC } : {}) };
+    const memory = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true });
+    return createNativeTarget({ memory, threads: 1, env }).target?.compiler.family;
   };
-  fc.assert(fc.property(fc.array(programs, { minLength: 40, maxLength: 40 }), check), {
-    numRuns: 3,
-    endOnFailure: true,
-  });
-  expect(compared).toBe(360);
-}, 120_000);
+  return k === 0 || (family(cc) !== undefined && family(cc) !== family(all[0] as string));
+});
+
+it.each(COMPILERS)(
+  "gives the interpreter's bits for random expressions (CC=%s)",
+  (cc) => {
+    const rig = new Rig(cache.path, 1, cc ? { CC: cc } : {});
+    const runs = cc ? 1 : 3;
+    const size = 64;
+    const values = NUMBERS.map((t): TypedArray => {
+      const array = newArray(t, size);
+      // Types cycle at different paces, so that edge values of one meet many of another.
+      array.forEach((_, k) => {
+        array[k] = EDGES[t][(k * (2 * NUMBERS.indexOf(t) + 1)) % EDGES[t].length] as number;
+      });
+      return array;
+    });
+    let compared = 0;
+    const check = (list: readonly Program[]): void => {
+      const inputs = NUMBERS.map((t) => buffer(`in_${t}`, t, "param"));
+      const made = list.flatMap((p) => [1, 8, 16].map((lanes) => functionOf(p, lanes, inputs)));
+      const outs = made.map(({ out }, k) => buffer(`out${k}`, out.storage, "param"));
+      const calls = made.map(
+        ({ f }, k) => ({ kind: "call", func: f, buffers: [...inputs, outs[k] as Buffer], args: [] }) as const,
+      );
+      rig.reset();
+      const results = outs.map((o) => newArray(o.storage, size));
+      expectSame(rig, moduleOf(func("all", [...inputs, ...outs], [], calls)), { buffers: [...values, ...results] });
+      compared += made.length;
+    };
+    fc.assert(fc.property(fc.array(programs, { minLength: 40, maxLength: 40 }), check), {
+      numRuns: runs,
+      endOnFailure: true,
+    });
+    expect(compared).toBe(120 * runs);
+  },
+  120_000,
+);

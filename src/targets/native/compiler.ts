@@ -173,19 +173,25 @@ function probe(found: Located): Compiler {
   throw new NativeBuildError(`${found.path} does not behave like gcc or clang`, output);
 }
 
+/** A kept description; undefined when there is none or it is damaged. */
+function parseCompiler(text: string | undefined): Compiler | undefined {
+  try {
+    const kept = JSON.parse(text ?? "null") as Partial<Compiler> | null;
+    const whole =
+      kept && typeof kept.identity === "string" && Array.isArray(kept.machineFlags) && Array.isArray(kept.flags);
+    return whole ? (kept as Compiler) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The compiler with its properties; from the store when it was asked before. */
 export function findCompiler(env: Environment, store: ProbeStore): Compiler {
   const found = locateCompiler(env);
   const fingerprint = fingerprintOf(found);
   const name = `compiler-${fingerprint}.json`;
-  const kept = store.readText(name);
-  if (kept !== undefined) {
-    try {
-      return JSON.parse(kept) as Compiler;
-    } catch {
-      // A damaged file is asked for again and replaced.
-    }
-  }
+  const kept = parseCompiler(store.readText(name));
+  if (kept) return kept;
   const compiler = probe(found);
   store.writeText(name, JSON.stringify(compiler));
   return compiler;
@@ -204,8 +210,9 @@ export function buildFlags(compiler: Compiler): readonly string[] {
     "-falign-loops=64",
     ...compiler.machineFlags,
     ...(compiler.vectorBytes === 64 ? ["-mprefer-vector-width=512"] : []),
-    // gcc 12 gets `r[i] = x[i] != 0` over the lanes of a vector wrong (-1 for 1) when it vectorises straight code.
-    ...(compiler.family === "gcc" ? ["-fno-tree-slp-vectorize"] : []),
+    // gcc 12 gets `r[i] = x[i] != 0` over the lanes of a vector wrong (-1 for 1) when it vectorises straight code, and
+    // makes -x of 0.0 - x where it can tell that x is not -0, though 0 - 0 is no -0.
+    ...(compiler.family === "gcc" ? ["-fno-tree-slp-vectorize", "-frounding-math"] : []),
     "-fno-trapping-math",
     "-fno-math-errno",
     "-ffp-contract=off",

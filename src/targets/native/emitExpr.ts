@@ -56,12 +56,14 @@ export class Expressions {
 
   /** A scalar expression. */
   scalar(e: Expr): string {
-    return this.value(e)[0] as string;
+    const text = this.#scalar(e);
+    return text.length > LONGEST ? this.bind("t", cType(HELD[e.dtype]), text) : text;
   }
 
   /** The parts of an expression; bool vectors have their natural mask width. */
   value(e: Expr): readonly string[] {
-    const parts = e.lanes === 1 ? [this.#scalar(e)] : this.#vector(e);
+    if (e.lanes === 1) return [this.scalar(e)];
+    const parts = this.#vector(e);
     if (!parts.some((text) => text.length > LONGEST)) return parts;
     const type = this.typeOf(e);
     return parts.map((text) => this.bind("t", type, text));

@@ -6,13 +6,18 @@
  */
 import { assertIr } from "../../ir/build.ts";
 import type { Assign, Buffer, Call, Fault, For, Func, If, Label, Launch, Local, Stmt, Store } from "../../ir/nodes.ts";
+import { STORAGE_BYTES } from "../../ir/types.ts";
 import { stmtBodies } from "../../ir/walk.ts";
 import { Expressions, isContiguous, loadPart } from "./emitExpr.ts";
+import { NativeBuildError } from "./errors.ts";
 import { type Facts, factsOf } from "./facts.ts";
 import { argumentsOf, type Linkage } from "./linkage.ts";
 import { Names } from "./names.ts";
 import { anyHelper, cType, either, HAS_SHUFFLE, HELD, maskElement, type Prelude, selectHelper } from "./prelude.ts";
 import { Shapes } from "./shapes.ts";
+
+/** Bytes of local arrays in one function; calls from JavaScript run on a stack of 1 MiB or more. */
+const LARGEST_FRAME = 512 * 1024;
 
 export interface FunctionContext {
   readonly prelude: Prelude;
@@ -76,12 +81,20 @@ export class FunctionWriter {
   }
 
   #localBuffers(): void {
+    let bytes = 0;
     const handed = new Set(this.#context.linkage.parameters(this.#func));
     for (const b of this.#facts.buffers) {
-      if (b.space !== "local" || handed.has(b) || !this.#context.linkage.owns(this.#func, b)) continue;
+      if (b.space !== "local" || handed.has(b)) continue;
       const size = Math.max(1, (b.length ?? 0) * b.lanes);
+      bytes += size * STORAGE_BYTES[b.storage];
       this.#declarations.push(`${cType(b.storage)} ${this.#buffer(b)}[${size}] __attribute__((aligned(64)));`);
     }
+    if (bytes > LARGEST_FRAME)
+      throw new NativeBuildError(
+        `the local arrays of ${this.#func.name} take ${Math.ceil(bytes / 1024)} KiB, more than ${LARGEST_FRAME / 1024}: ` +
+          "hand over an array instead",
+        "",
+      );
   }
 
   #line(text: string): void {

@@ -6,7 +6,7 @@
  * reads better than a variable of the whole function and leaves the compiler less to find out.
  */
 import type { Assign, Buffer, Expr, Func, Local, Stmt } from "../../ir/nodes.ts";
-import { operands, stmtBodies, stmtExprs } from "../../ir/walk.ts";
+import { eachExpr, stmtBodies, stmtExprs } from "../../ir/walk.ts";
 
 /** Where a value assigned at `begin` is visible: its block, up to `end`. */
 interface Region {
@@ -31,6 +31,8 @@ export class Facts {
   readonly #reads = new Map<Local, number[]>();
   readonly #confined = new Map<Local, boolean>();
   #position = 0;
+  #at = 0;
+  #usual = true;
 
   constructor(f: Func) {
     this.#body(f.body, true);
@@ -51,7 +53,9 @@ export class Facts {
     const pending: { local: Local; begin: number }[] = [];
     for (const s of body) {
       const at = this.#position++;
-      for (const e of stmtExprs(s)) this.#expr(e, at, usual);
+      this.#at = at;
+      this.#usual = usual;
+      for (const e of stmtExprs(s)) eachExpr(e, this.#note);
       this.#stmt(s, usual);
       const often = usual && !(s.kind === "if" && s.condition.kind === "any");
       for (const inner of stmtBodies(s)) this.#body(inner, often);
@@ -98,18 +102,18 @@ export class Facts {
     }
   }
 
-  #expr(e: Expr, at: number, usual: boolean): void {
+  /** Notes one expression node of the statement at #at. */
+  readonly #note = (e: Expr): void => {
     if (e.lanes > this.lanes) this.lanes = e.lanes;
-    if (usual && e.dtype === "f64") this.wide.add(e.lanes);
+    if (e.dtype === "f64" && this.#usual) this.wide.add(e.lanes);
     if (e.kind === "get") {
       const list = this.#reads.get(e.local);
-      if (list) list.push(at);
-      else this.#reads.set(e.local, [at]);
-      return;
+      if (list) list.push(this.#at);
+      else this.#reads.set(e.local, [this.#at]);
+    } else if (e.kind === "load" || e.kind === "length") {
+      this.buffers.add(e.buffer);
     }
-    if (e.kind === "load" || e.kind === "length") this.buffers.add(e.buffer);
-    for (const x of operands(e)) this.#expr(x, at, usual);
-  }
+  };
 }
 
 /** Every read lies in exactly one region, and regions do not overlap. */

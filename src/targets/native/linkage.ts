@@ -65,11 +65,6 @@ export class Linkage {
     return this.#parameters.get(f) as readonly Buffer[];
   }
 
-  /** Whether a local buffer lives in this function's stack frame. */
-  owns(f: Func, b: Buffer): boolean {
-    return factsOf(f).buffers.has(b) && !this.parameters(f).includes(b);
-  }
-
   hasLoops(f: Func): boolean {
     return factsOf(f).loops;
   }

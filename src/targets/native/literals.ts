@@ -44,8 +44,17 @@ const LITERAL: { readonly [D in DType]: (value: number) => string } = {
   bool: (v) => (v ? "1" : "0"),
 };
 
+/** Floats already written: coefficients come again in every copy of a loop. Zeros differ by sign and are not kept. */
+const written = { f32: new Map<number, string>(), f64: new Map<number, string>() };
+
 export function literal(dtype: DType, value: number): string {
-  return LITERAL[dtype](value);
+  if ((dtype !== "f32" && dtype !== "f64") || value === 0) return LITERAL[dtype](value);
+  let text = written[dtype].get(value);
+  if (text === undefined) {
+    text = LITERAL[dtype](value);
+    written[dtype].set(value, text);
+  }
+  return text;
 }
 
 /** An element of a constant table. */

@@ -56,6 +56,7 @@ const HEAD = `#define INLINE static inline __attribute__((always_inline))
 
 export class Prelude {
   readonly #lines = new Map<string, string>();
+  readonly #made = new Map<string, Map<Element, Map<number, string>>>();
   /** Whether the compiled code has a fused multiply-add instruction. */
   readonly fusedMultiplyAdd: boolean;
   constructor(fusedMultiplyAdd: boolean) {
@@ -65,17 +66,41 @@ export class Prelude {
   /** The C type of `lanes` elements side by side. */
   type(element: Element, lanes: number): string {
     if (lanes === 1) return C_TYPE[element];
-    const name = `${element}x${lanes}`;
-    const size = ELEMENT_BYTES[element] * lanes;
-    return this.define(name, () => `typedef ${C_TYPE[element]} ${name} __attribute__((vector_size(${size})));`);
+    return this.once("type", element, lanes, () => {
+      const name = `${element}x${lanes}`;
+      const size = ELEMENT_BYTES[element] * lanes;
+      return this.define(name, () => `typedef ${C_TYPE[element]} ${name} __attribute__((vector_size(${size})));`);
+    });
+  }
+
+  /** The name of a helper for vectors of a kind; `make` defines it when it is first asked for. */
+  once(kind: string, element: Element, lanes: number, make: () => string): string {
+    let byElement = this.#made.get(kind);
+    if (!byElement) {
+      byElement = new Map();
+      this.#made.set(kind, byElement);
+    }
+    let byLanes = byElement.get(element);
+    if (!byLanes) {
+      byLanes = new Map();
+      byElement.set(element, byLanes);
+    }
+    let name = byLanes.get(lanes);
+    if (name === undefined) {
+      name = make();
+      byLanes.set(lanes, name);
+    }
+    return name;
   }
 
   /** The same type for memory that is aligned to its elements only. */
   unaligned(element: Element, lanes: number): string {
-    const name = `${element}x${lanes}_at`;
-    const size = ELEMENT_BYTES[element] * lanes;
-    const attributes = `vector_size(${size}), aligned(${ELEMENT_BYTES[element]}), may_alias`;
-    return this.define(name, () => `typedef ${C_TYPE[element]} ${name} __attribute__((${attributes}));`);
+    return this.once("unaligned", element, lanes, () => {
+      const name = `${element}x${lanes}_at`;
+      const size = ELEMENT_BYTES[element] * lanes;
+      const attributes = `vector_size(${size}), aligned(${ELEMENT_BYTES[element]}), may_alias`;
+      return this.define(name, () => `typedef ${C_TYPE[element]} ${name} __attribute__((${attributes}));`);
+    });
   }
 
   /** Prints a definition once; `text` may ask for what it needs itself. */
@@ -135,6 +160,10 @@ export function laneLoop(type: string, lanes: number, expression: string): strin
 
 /** All lanes of an i32 mask (`maskBytes` 4) or of an i64 mask chosen from a or b. */
 export function selectHelper(p: Prelude, element: Element, lanes: number): string {
+  return p.once("select", element, lanes, () => defineSelect(p, element, lanes));
+}
+
+function defineSelect(p: Prelude, element: Element, lanes: number): string {
   const name = `select_${element}x${lanes}`;
   const type = p.type(element, lanes);
   const mask = p.type(maskElement(ELEMENT_BYTES[element] === 8 ? 8 : 4), lanes);
@@ -147,9 +176,11 @@ export function selectHelper(p: Prelude, element: Element, lanes: number): strin
 }
 
 export function splatHelper(p: Prelude, element: Element, lanes: number): string {
-  const type = p.type(element, lanes);
-  const copies = new Array(lanes).fill("x").join(", ");
-  return p.helper(`splat_${type}`, type, `${C_TYPE[element]} x`, () => `return (${type}){${copies}};`);
+  return p.once("splat", element, lanes, () => {
+    const type = p.type(element, lanes);
+    const copies = new Array(lanes).fill("x").join(", ");
+    return p.helper(`splat_${type}`, type, `${C_TYPE[element]} x`, () => `return (${type}){${copies}};`);
+  });
 }
 
 /** Instructions that gcc 12 does not find in its own conversion of four lanes. */

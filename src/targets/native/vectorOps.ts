@@ -88,15 +88,16 @@ const eachLane =
 
 /** `a < b ? a : b` (or >) on each lane, which is one instruction: clang finds it in the mask form, gcc is told. */
 export function oneSided(p: Prelude, less: "<" | ">", t: "f32" | "f64" | "i32" | "u32", n: number): string {
-  const type = p.type(t, n);
-  const name = `${less === "<" ? "lesser" : "greater"}_${type}`;
-  return p.define(name, () => {
+  const kind = less === "<" ? "lesser" : "greater";
+  return p.once(kind, t, n, () => {
+    const type = p.type(t, n);
+    const name = `${kind}_${type}`;
     const masked = `return ${selectHelper(p, t, n)}((${maskOf(p, t, n)})(a ${less} b), a, b);`;
     const signature = `INLINE ${type} ${name}(${type} a, ${type} b)`;
     const suffix = { f32: "ps", f64: "pd", i32: "sd", u32: "ud" }[t];
     const mnemonic = `v${t === "i32" || t === "u32" ? "p" : ""}${less === "<" ? "min" : "max"}${suffix}`;
     const assembly = `${type} r; __asm__("${mnemonic} %2, %1, %0" : "=v"(r) : "v"(a), "v"(b)); return r;`;
-    return either(gccRegister(n * (t === "f64" ? 8 : 4)), signature, assembly, masked);
+    return p.define(name, () => either(gccRegister(n * (t === "f64" ? 8 : 4)), signature, assembly, masked));
   });
 }
 
