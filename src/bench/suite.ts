@@ -83,9 +83,11 @@ export class Recorder {
     return samples;
   }
 
-  /** A row for samples taken in another process, when their gate holds. */
-  external(row: Omit<Workload, "arms"> & { readonly framework: string; readonly ns: readonly number[] }): void {
-    if (this.#passes(`${row.name} in ${row.framework}`, row.gate)) this.samples(row, row.ns, row.items);
+  /** A row for samples taken in another process, when their gate holds; whether it does. */
+  external(row: Omit<Workload, "arms"> & { readonly framework: string; readonly ns: readonly number[] }): boolean {
+    const passes = this.#passes(`${row.name} in ${row.framework}`, row.gate);
+    if (passes) this.samples(row, row.ns, row.items);
+    return passes;
   }
 
   #passes(what: string, check: (() => void) | undefined): boolean {

@@ -33,42 +33,60 @@ export function operands(e: Expr): readonly Expr[] {
   }
 }
 
-/** Rebuilds an expression with its operands replaced; the same object when none changed. */
-export function withOperands(e: Expr, f: (x: Expr) => Expr): Expr {
+/**
+ * Rebuilds an expression with its operands (and the number of its lanes) replaced; the same object when nothing
+ * changed. Leaves stay as they are. Fields are written out in the constructors' order, not spread: engines copy objects
+ * of one known shape several times as fast.
+ */
+export function withOperands(e: Expr, f: (x: Expr) => Expr, lanes: number = e.lanes): Expr {
   switch (e.kind) {
     case "const":
     case "get":
     case "length":
     case "iota":
       return e;
-    case "unary":
-    case "convert":
-    case "splat":
+    case "unary": {
+      const x = f(e.x);
+      return x === e.x && lanes === e.lanes ? e : { kind: "unary", dtype: e.dtype, lanes, op: e.op, x };
+    }
+    case "convert": {
+      const x = f(e.x);
+      return x === e.x && lanes === e.lanes ? e : { kind: "convert", dtype: e.dtype, lanes, x };
+    }
+    case "splat": {
+      const x = f(e.x);
+      return x === e.x && lanes === e.lanes ? e : { kind: "splat", dtype: e.dtype, lanes, x };
+    }
     case "any": {
       const x = f(e.x);
-      return x === e.x ? e : { ...e, x };
+      return x === e.x && lanes === e.lanes ? e : { kind: "any", dtype: e.dtype, lanes, x };
     }
     case "binary": {
       const a = f(e.a);
       const b = f(e.b);
-      return a === e.a && b === e.b ? e : { ...e, a, b };
+      return a === e.a && b === e.b && lanes === e.lanes
+        ? e
+        : { kind: "binary", dtype: e.dtype, lanes, op: e.op, a, b };
     }
     case "select": {
       const condition = f(e.condition);
       const a = f(e.a);
       const b = f(e.b);
-      return condition === e.condition && a === e.a && b === e.b ? e : { ...e, condition, a, b };
+      const same = condition === e.condition && a === e.a && b === e.b && lanes === e.lanes;
+      return same ? e : { kind: "select", dtype: e.dtype, lanes, condition, a, b };
     }
     case "fma": {
       const a = f(e.a);
       const b = f(e.b);
       const c = f(e.c);
-      return a === e.a && b === e.b && c === e.c ? e : { ...e, a, b, c };
+      const same = a === e.a && b === e.b && c === e.c && lanes === e.lanes;
+      return same ? e : { kind: "fma", dtype: e.dtype, lanes, a, b, c };
     }
     case "load": {
       const index = f(e.index);
       const stride = e.stride && f(e.stride);
-      return index === e.index && stride === e.stride ? e : inheritPlace(e, { ...e, index, stride });
+      if (index === e.index && stride === e.stride && lanes === e.lanes) return e;
+      return inheritPlace(e, { kind: "load", dtype: e.dtype, lanes, buffer: e.buffer, index, stride });
     }
     default:
       return e satisfies never;
@@ -77,7 +95,8 @@ export function withOperands(e: Expr, f: (x: Expr) => Expr): Expr {
 
 /** Rebuilds an expression from the leaves up: `f` sees each node after its operands. */
 export function mapExpr(e: Expr, f: (x: Expr) => Expr): Expr {
-  return f(withOperands(e, (x) => mapExpr(x, f)));
+  const visit = (x: Expr): Expr => f(withOperands(x, visit));
+  return visit(e);
 }
 
 /** Every node of an expression, operands first. */
@@ -165,65 +184,101 @@ export function stmtBodies(s: Stmt): readonly (readonly Stmt[])[] {
   }
 }
 
-/** Rebuilds a statement with its own expressions replaced. */
+/** The list with `f` of each element; the same list when none changed. */
+function mapped<T>(list: readonly T[], f: (x: T) => T): readonly T[] {
+  let changed: T[] | undefined;
+  for (let k = 0; k < list.length; k++) {
+    const x = list[k] as T;
+    const y = f(x);
+    if (y !== x) changed ??= list.slice(0, k);
+    changed?.push(y);
+  }
+  return changed ?? list;
+}
+
+/** Rebuilds a statement with its own expressions replaced; the same object when none changed. */
 export function withExprs(s: Stmt, f: (e: Expr) => Expr): Stmt {
   switch (s.kind) {
-    case "assign":
-      return { ...s, value: f(s.value) };
-    case "store":
-      return inheritPlace(s, {
-        ...s,
-        index: f(s.index),
-        value: f(s.value),
-        stride: s.stride && f(s.stride),
-        mask: s.mask && f(s.mask),
-      });
-    case "if":
-    case "fault":
-      return { ...s, condition: f(s.condition) };
-    case "for":
-      return { ...s, begin: f(s.begin), end: f(s.end) };
+    case "assign": {
+      const value = f(s.value);
+      return value === s.value ? s : { kind: "assign", local: s.local, value };
+    }
+    case "store": {
+      const index = f(s.index);
+      const value = f(s.value);
+      const stride = s.stride && f(s.stride);
+      const mask = s.mask && f(s.mask);
+      if (index === s.index && value === s.value && stride === s.stride && mask === s.mask) return s;
+      return inheritPlace(s, { kind: "store", buffer: s.buffer, index, value, stride, mask });
+    }
+    case "if": {
+      const condition = f(s.condition);
+      return condition === s.condition ? s : { kind: "if", condition, then: s.then, else: s.else };
+    }
+    case "fault": {
+      const condition = f(s.condition);
+      return condition === s.condition ? s : { kind: "fault", condition, site: s.site };
+    }
+    case "for": {
+      const begin = f(s.begin);
+      const end = f(s.end);
+      return begin === s.begin && end === s.end ? s : { ...s, begin, end };
+    }
     case "loop":
     case "block":
     case "exit":
       return s;
-    case "call":
-      return { ...s, args: s.args.map(f) };
-    case "launch":
-      return { ...s, args: s.args.map(f), count: f(s.count) };
+    case "call": {
+      const args = mapped(s.args, f);
+      return args === s.args ? s : { ...s, args };
+    }
+    case "launch": {
+      const args = mapped(s.args, f);
+      const count = f(s.count);
+      return args === s.args && count === s.count ? s : { ...s, args, count };
+    }
     default:
       return s satisfies never;
   }
 }
 
-/** Rebuilds a statement with its nested lists replaced. */
+/** Rebuilds a statement with its nested lists replaced; the same object when none changed. */
 export function withBodies(s: Stmt, f: (body: readonly Stmt[]) => readonly Stmt[]): Stmt {
   switch (s.kind) {
-    case "if":
-      return { ...s, then: f(s.then), else: f(s.else) };
+    case "if": {
+      const then = f(s.then);
+      const otherwise = f(s.else);
+      if (then === s.then && otherwise === s.else) return s;
+      return { kind: "if", condition: s.condition, then, else: otherwise };
+    }
     case "for":
     case "loop":
-    case "block":
-      return { ...s, body: f(s.body) };
+    case "block": {
+      const body = f(s.body);
+      return body === s.body ? s : { ...s, body };
+    }
     default:
       return s;
   }
 }
 
-/** Rebuilds statements from the innermost out: `f` may return several for one. */
-export function mapStmts(body: readonly Stmt[], f: (s: Stmt) => Stmt | readonly Stmt[]): Stmt[] {
-  const result: Stmt[] = [];
-  const within = (inner: readonly Stmt[]): Stmt[] => mapStmts(inner, f);
-  for (const s of body) {
+/** Rebuilds statements from the innermost out: `f` may return several for one. The same list when none changed. */
+export function mapStmts(body: readonly Stmt[], f: (s: Stmt) => Stmt | readonly Stmt[]): readonly Stmt[] {
+  let changed: Stmt[] | undefined;
+  const within = (inner: readonly Stmt[]): readonly Stmt[] => mapStmts(inner, f);
+  for (let k = 0; k < body.length; k++) {
+    const s = body[k] as Stmt;
     const made = f(withBodies(s, within));
-    if ("kind" in made) result.push(made);
-    else result.push(...made);
+    if (made !== s) changed ??= body.slice(0, k);
+    if (!changed) continue;
+    if ("kind" in made) changed.push(made);
+    else changed.push(...made);
   }
-  return result;
+  return changed ?? body;
 }
 
 /** Rebuilds every expression node of a list of statements, nested ones included. */
-export function mapExprsIn(body: readonly Stmt[], f: (e: Expr) => Expr): Stmt[] {
+export function mapExprsIn(body: readonly Stmt[], f: (e: Expr) => Expr): readonly Stmt[] {
   return mapStmts(body, (s) => withExprs(s, (e) => mapExpr(e, f)));
 }
 
@@ -238,11 +293,31 @@ export function eachStmt(body: readonly Stmt[], f: (s: Stmt) => void): void {
   }
 }
 
+/** The expressions a statement holds itself, one after the other: `stmtExprs` without a list. */
+export function eachStmtExpr(s: Stmt, f: (e: Expr) => void): void {
+  switch (s.kind) {
+    case "assign":
+      f(s.value);
+      break;
+    case "store":
+      f(s.index);
+      f(s.value);
+      if (s.stride) f(s.stride);
+      if (s.mask) f(s.mask);
+      break;
+    case "if":
+    case "fault":
+      f(s.condition);
+      break;
+    default:
+      stmtExprs(s).forEach(f);
+  }
+}
+
 /** Every expression node in a list of statements, nested ones included. */
 export function eachExprIn(body: readonly Stmt[], f: (e: Expr) => void): void {
-  eachStmt(body, (s) => {
-    for (const e of stmtExprs(s)) eachExpr(e, f);
-  });
+  const each = (e: Expr): void => eachExpr(e, f);
+  eachStmt(body, (s) => eachStmtExpr(s, each));
 }
 
 /** The locals that statements assign, loop indices included. */
@@ -279,20 +354,30 @@ export function readLocals(body: readonly Stmt[]): Set<Local> {
   return found;
 }
 
+/** The buffers of functions that were asked for before: every caller asks again. */
+const buffersOf = new WeakMap<Func, ReadonlySet<Buffer>>();
+function buffersIn(f: Func): ReadonlySet<Buffer> {
+  let found = buffersOf.get(f);
+  if (!found) {
+    found = usedBuffers(f.body);
+    buffersOf.set(f, found);
+  }
+  return found;
+}
+
 /** The buffers that statements touch, in order of first use; what called functions have of their own included. */
 export function usedBuffers(body: readonly Stmt[]): Set<Buffer> {
   const found = new Set<Buffer>();
+  const note = (x: Expr): void => {
+    if (x.kind === "load" || x.kind === "length") found.add(x.buffer);
+  };
   eachStmt(body, (s) => {
-    for (const e of stmtExprs(s)) {
-      eachExpr(e, (x) => {
-        if (x.kind === "load" || x.kind === "length") found.add(x.buffer);
-      });
-    }
+    eachStmtExpr(s, (e) => eachExpr(e, note));
     if (s.kind === "store") found.add(s.buffer);
     if (s.kind === "call") for (const b of s.buffers) found.add(b);
     // Launched functions see the caller's buffers under the same identities.
     if (s.kind === "launch" || s.kind === "call")
-      for (const b of usedBuffers(s.func.body)) if (s.kind === "launch" || b.space !== "param") found.add(b);
+      for (const b of buffersIn(s.func)) if (s.kind === "launch" || b.space !== "param") found.add(b);
   });
   return found;
 }

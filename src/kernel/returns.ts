@@ -14,10 +14,20 @@ import type { Value } from "./values.ts";
 
 /** The `return` statements of a function, those of functions inside it left out. */
 export function returnsOf(node: AnyNode): (AnyNode & { type: "ReturnStatement" })[] {
-  if (node.type === "ReturnStatement") return [node];
-  return childrenOf(node).flatMap((child) => (isFunction(child) ? [] : returnsOf(child)));
+  const found: (AnyNode & { type: "ReturnStatement" })[] = [];
+  const visit = (inner: AnyNode): void => {
+    if (inner.type === "ReturnStatement") found.push(inner);
+    else for (const child of childrenOf(inner)) if (!isFunction(child)) visit(child);
+  };
+  visit(node);
+  return found;
 }
-const isFunction = (node: AnyNode): node is FunctionNode => /Function(Expression|Declaration)$/.test(node.type);
+const FUNCTIONS: ReadonlySet<string> = new Set<FunctionNode["type"]>([
+  "ArrowFunctionExpression",
+  "FunctionExpression",
+  "FunctionDeclaration",
+]);
+const isFunction = (node: AnyNode): node is FunctionNode => FUNCTIONS.has(node.type);
 
 /** Whether the only `return` is the last statement, so that its value needs no variable. */
 export function hasPlainReturn(body: readonly Statement[]): boolean {

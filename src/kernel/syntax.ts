@@ -118,8 +118,18 @@ function verdict(node: AnyNode): Verdict {
   }
 }
 
-/** The nodes directly inside a node. */
-export function childrenOf(node: AnyNode): AnyNode[] {
+const children = new WeakMap<AnyNode, readonly AnyNode[]>();
+
+/** The nodes directly inside a node; remembered, because several steps walk the same tree. */
+export function childrenOf(node: AnyNode): readonly AnyNode[] {
+  let known = children.get(node);
+  if (!known) {
+    known = findChildren(node);
+    children.set(node, known);
+  }
+  return known;
+}
+function findChildren(node: AnyNode): AnyNode[] {
   const found: AnyNode[] = [];
   const fields = node as unknown as { readonly [field: string]: unknown };
   for (const field in fields) {

@@ -8,7 +8,7 @@
  */
 import type { Buffer, Module } from "../ir/nodes.ts";
 import { STORAGE_BYTES } from "../ir/types.ts";
-import { functionsOf, usedBuffers } from "../ir/walk.ts";
+import { usedBuffers } from "../ir/walk.ts";
 import { ARENA_HEADER, type ArenaLayout } from "../targets/target.ts";
 
 /** First and last statement of the entry that touch a buffer. */
@@ -42,12 +42,8 @@ const liveTogether = (a: Lifetime, b: Lifetime): boolean => a.first <= b.last &&
 export function planArena(module: Module): ArenaLayout {
   const offsets = new Map<Buffer, number>();
   let top = ARENA_HEADER;
-  const states = new Set(
-    functionsOf(module)
-      .flatMap((f) => [...usedBuffers(f.body)])
-      .filter((b) => b.space === "state"),
-  );
-  for (const b of states) {
+  for (const b of usedBuffers(module.entry.body)) {
+    if (b.space !== "state") continue;
     offsets.set(b, top);
     top += bytesOf(b);
   }

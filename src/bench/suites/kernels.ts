@@ -13,7 +13,7 @@ import type { Arm } from "../timing.ts";
 import { type CLibrary, loadC } from "./c-library.ts";
 import { C_BASELINES } from "./kernels-c.ts";
 import { CASES, type CaseArrays, type KernelCase, makeArrays, plainArray } from "./kernels-cases.ts";
-import { measureCalls, measureCompiling } from "./kernels-costs.ts";
+import { measureCalls, measureCompiling, measureFirstCompile } from "./kernels-costs.ts";
 import { IN_F32, type Loops, loopsInDoubles } from "./kernels-js.ts";
 import { bindCase } from "./kernels-ours.ts";
 import { measurePeers } from "./kernels-peers.ts";
@@ -137,6 +137,7 @@ function recordBars(recorder: Recorder, found: ReadonlyMap<string, Samples>, mis
 
 async function run(recorder: Recorder): Promise<void> {
   const missing: { [framework: string]: string } = {};
+  measureFirstCompile(recorder);
   let library: CLibrary | undefined;
   try {
     library = loadC(C_BASELINES);
@@ -161,7 +162,7 @@ async function run(recorder: Recorder): Promise<void> {
   }
   measureCalls(recorder, missing);
   measureCompiling(recorder, missing);
-  if (recorder.options.peers) await measurePeers(recorder, process.cwd());
+  if (recorder.options.peers) await measurePeers(recorder);
 }
 
 export const kernelsSuite: Suite = {

@@ -8,8 +8,8 @@
  * checked: out of range raises a fault, a load reads element 0 and a store is left out. What no guard can cover
  * (subscripts that come from memory) is checked in both. The call turns a fault into an error.
  */
-import { and, assign, binary, constant, convert, get, i32, lengthOf, local, not, select } from "../build.ts";
-import type { Assign, Expr, For, Func, Label, Load, Local, Module, Site, Stmt, Store } from "../nodes.ts";
+import { and, assign, binary, constant, convert, get, i32, lengthOf, load, local, not, select } from "../build.ts";
+import type { Assign, Buffer, Expr, For, Func, If, Label, Load, Local, Module, Site, Stmt, Store } from "../nodes.ts";
 import { placeOf } from "../places.ts";
 import { printExpr } from "../print.ts";
 import {
@@ -17,8 +17,8 @@ import {
   assignmentCounts,
   eachExpr,
   eachStmt,
+  eachStmtExpr,
   stmtBodies,
-  stmtExprs,
   structuralKey,
   withBodies,
   withExprs,
@@ -30,21 +30,35 @@ import { rewriteFunctions } from "./rewrite.ts";
 
 type Access = Load | Store;
 
-/**
- * Loads and stores of a list of statements, nested ones included, with the loops around them from the outermost in;
- * no loops are given for what stands under a condition.
- */
-function* accessesIn(body: readonly Stmt[], loops: readonly For[] | undefined): Generator<[Access, typeof loops]> {
+/** An access, and the loops around it from the outermost in; no loops are given for what may not be reached. */
+type Reached = readonly [access: Access, loops: readonly For[] | undefined];
+
+/** Loads and stores of a list of statements, nested ones included. */
+function* accessesIn(body: readonly Stmt[], loops: readonly For[] | undefined): Generator<Reached> {
   for (const s of body) {
     const loads: Load[] = [];
-    for (const e of stmtExprs(s)) eachExpr(e, (x) => x.kind === "load" && loads.push(x));
+    eachStmtExpr(s, (e) => eachExpr(e, (x) => x.kind === "load" && loads.push(x)));
     for (const access of loads) yield [access, loops];
     if (s.kind === "store") yield [s, loops];
+    if (s.kind === "if") {
+      yield* accessesInArms(s, loops);
+      continue;
+    }
     // A loop with a way out may end before it comes to its last iterations.
     const around = loops && s.kind === "for" && !s.body.some(mayLeave) ? [...loops, s] : undefined;
     for (const inner of stmtBodies(s)) yield* accessesIn(inner, around);
   }
 }
+
+/** What stands under a condition is reached perhaps; an element that both arms touch is reached in any case. */
+function* accessesInArms(s: If, loops: readonly For[] | undefined): Generator<Reached> {
+  const arms = [[...accessesIn(s.then, loops)], [...accessesIn(s.else, loops)]] as const;
+  const both = loops && arms[0].length > 0 && arms[1].length > 0;
+  const keys = both ? arms.map((arm) => new Set(arm.filter(([, l]) => l).map(([a]) => elementKey(a)))) : [];
+  for (const [k, arm] of arms.entries())
+    for (const [a, inner] of arm) yield [a, inner && keys[1 - k]?.has(elementKey(a)) ? inner : undefined];
+}
+const elementKey = (a: Access): string => structuralKey(a.kind === "load" ? a : load(a.buffer, a.index));
 
 /** How each local of a function comes by its value: what the interval analysis may look through. */
 class Definitions {
@@ -162,7 +176,7 @@ class BoundsPass {
         const key = structuralKey(fits);
         const test = tests.get(key) ?? assign(local("fits", "bool"), fits);
         tests.set(key, test);
-        guarded.set(a, { fits: get(test.local), runs: certainly(interval, loops, intervals) });
+        guarded.set(a, { fits: test.local, runs: certainly(interval, loops, intervals) });
       }
     }
     if (guarded.size === 0) return this.#stmt(s, always, true);
@@ -173,18 +187,20 @@ class BoundsPass {
 
   /** When a guard fails: faults alone, where it is certain that one would happen; otherwise the loop with checks. */
   #otherwise(s: For, always: ReadonlySet<Access>, guarded: ReadonlyMap<Access, Guard>): Stmt[] {
-    const faults: Stmt[] = [];
+    // Of accesses with the same test the first one names the place.
+    const faults = new Map<Local, Stmt>();
     for (const [a, { fits, runs }] of guarded) {
       if (!runs) return this.#stmt(s, always, false);
-      faults.push({ kind: "fault", condition: and(runs, not(fits)), site: this.#site(a) });
+      if (faults.has(fits)) continue;
+      faults.set(fits, { kind: "fault", condition: and(runs, not(get(fits))), site: this.#site(a) });
     }
-    return faults;
+    return [...faults.values()];
   }
 }
 
 /** What is tested of an access before a loop: that it fits its buffer, and whether the loop is sure to make it. */
 interface Guard {
-  readonly fits: Expr;
+  readonly fits: Local;
   readonly runs: Expr | undefined;
 }
 
@@ -207,8 +223,14 @@ function unconditional(f: Func): Set<Access> {
 function inside(a: Access, interval: { low: Expr; high: Expr; conditions: readonly Expr[] }): Expr {
   const length = convert("f64", lengthOf(a.buffer));
   const low = binary("ge", interval.low, constant("f64", 0));
-  const high = binary("lt", interval.high, length);
-  return allOf([...interval.conditions, low, high]);
+  if (isBelowLength(interval.high, a.buffer)) return allOf([...interval.conditions, low]);
+  return allOf([...interval.conditions, low, binary("lt", interval.high, length)]);
+}
+
+/** Whether a bound is the buffer's length less something: where loops over a buffer end. */
+function isBelowLength(bound: Expr, buffer: Buffer): boolean {
+  if (bound.kind !== "binary" || bound.op !== "sub" || bound.b.kind !== "const" || bound.b.value < 1) return false;
+  return bound.a.kind === "convert" && bound.a.x.kind === "length" && bound.a.x.buffer === buffer;
 }
 
 /** Rebuilds the loads of an expression, innermost first, handing over the original node too. */

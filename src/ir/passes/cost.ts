@@ -4,7 +4,7 @@
  */
 import type { Expr, For, Stmt } from "../nodes.ts";
 import { MIN_SHARD } from "../types.ts";
-import { operands, stmtBodies, stmtExprs } from "../walk.ts";
+import { eachExpr, eachStmtExpr, stmtBodies } from "../walk.ts";
 
 /** Iterations assumed of a loop whose count is not known. */
 const ASSUMED_TRIPS = 16;
@@ -39,8 +39,14 @@ const floatOperations: Weight = (e) => {
   return float && (e.kind === "binary" || (e.kind === "unary" && e.op !== "neg" && e.op !== "abs")) ? 1 : 0;
 };
 
-const weigh = (e: Expr, weight: Weight): number =>
-  operands(e).reduce((sum, x) => sum + weigh(x, weight), 0) + weight(e);
+function weigh(s: Stmt, weight: Weight): number {
+  let sum = 0;
+  const add = (e: Expr): void => {
+    sum += weight(e);
+  };
+  eachStmtExpr(s, (e) => eachExpr(e, add));
+  return sum;
+}
 
 /** A value known before the loop runs, as a number. */
 export type Known = (e: Expr) => number | undefined;
@@ -55,7 +61,7 @@ function tripsOf(s: For, known: Known): number {
 function total(body: readonly Stmt[], weight: Weight, perStatement: number, known: Known): number {
   let sum = 0;
   for (const s of body) {
-    sum += stmtExprs(s).reduce((own, e) => own + weigh(e, weight), perStatement);
+    sum += perStatement + weigh(s, weight);
     const nested = stmtBodies(s).reduce((inner, list) => inner + total(list, weight, perStatement, known), 0);
     sum += nested * (s.kind === "for" ? tripsOf(s, known) : s.kind === "loop" ? ASSUMED_TRIPS : 1);
     if (s.kind === "call" || s.kind === "launch") sum += total(s.func.body, weight, perStatement, known);

@@ -6,7 +6,7 @@
  * iteration i touches only elements base + i * stride (whose neighbours may be rewritten with what they held).
  */
 import type { Buffer, Expr, For, Load, Local, Store } from "../nodes.ts";
-import { assignedLocals, eachExpr, eachStmt, stmtExprs, structuralKey } from "../walk.ts";
+import { assignedLocals, eachExpr, eachStmt, eachStmtExpr, structuralKey } from "../walk.ts";
 
 /** A subscript as base + i * stride, where base does not depend on the iteration: what is known of it. */
 export interface Affine {
@@ -132,7 +132,7 @@ export function sharedAccesses(loop: For): Map<Buffer, SharedAccess[]> {
   const top = new Set(loop.body);
   eachStmt(loop.body, (s) => {
     const always = top.has(s);
-    for (const e of stmtExprs(s)) eachExpr(e, (x) => x.kind === "load" && note(x, always));
+    eachStmtExpr(s, (e) => eachExpr(e, (x) => x.kind === "load" && note(x, always)));
     if (s.kind === "store") note(s, always);
   });
   return found;

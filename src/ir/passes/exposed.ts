@@ -3,7 +3,7 @@
  * what one iteration takes from the one before.
  */
 import type { Expr, Local, Stmt } from "../nodes.ts";
-import { eachExpr, stmtBodies, stmtExprs } from "../walk.ts";
+import { eachExpr, eachStmtExpr, stmtBodies } from "../walk.ts";
 
 /** `defined` are locals that have a value already. */
 export function exposedReads(body: readonly Stmt[], defined: readonly Local[] = []): Set<Local> {
@@ -18,7 +18,7 @@ class ExposedReads {
   /** Walks a list in order, adding to `defined`; false when its end is never reached. */
   visit(body: readonly Stmt[], defined: Set<Local>): boolean {
     return body.every((s) => {
-      for (const e of stmtExprs(s)) this.#expr(e, defined);
+      eachStmtExpr(s, (e) => this.#expr(e, defined));
       return this.#stmt(s, defined);
     });
   }

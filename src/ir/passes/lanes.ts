@@ -134,7 +134,7 @@ export class LaneCode {
       case "load":
         return this.#load(e);
       default:
-        return { ...withOperands(e, (x) => this.#vec(x)), lanes: this.#lanes } as Expr;
+        return withOperands(e, (x) => this.#vec(x), this.#lanes);
     }
   }
 

@@ -74,12 +74,12 @@ function shardLoop(s: For): Stmt[] {
 }
 
 /** Replaces locals by others of the same type, reads and writes alike. */
-export function renameLocals(body: readonly Stmt[], to: ReadonlyMap<Local, Local>): Stmt[] {
+export function renameLocals(body: readonly Stmt[], to: ReadonlyMap<Local, Local>): readonly Stmt[] {
   const renamed = (l: Local): Local => to.get(l) ?? l;
   return mapStmts(
-    mapExprsIn(body, (e) => (e.kind === "get" ? { ...e, local: renamed(e.local) } : e)),
+    mapExprsIn(body, (e) => (e.kind === "get" && to.has(e.local) ? get(renamed(e.local)) : e)),
     (s) => {
-      if (s.kind === "assign") return { ...s, local: renamed(s.local) };
+      if (s.kind === "assign") return to.has(s.local) ? assign(renamed(s.local), s.value) : s;
       if (s.kind === "for")
         return {
           ...s,

@@ -6,8 +6,8 @@
  * inside one branch is not affected by that branch's mask: lanes that are off never look at it.
  */
 import { add, i32, mul, sub } from "../build.ts";
-import type { Expr, For, If, Label, Local, Stmt } from "../nodes.ts";
-import { assignedLocals, eachExpr, eachStmt, operands, stmtExprs, structuralKey } from "../walk.ts";
+import type { Expr, For, Get, If, Label, Local, Stmt } from "../nodes.ts";
+import { assignedLocals, eachExpr, eachStmt, eachStmtExpr, operands, structuralKey } from "../walk.ts";
 
 export type Shape =
   | { readonly kind: "uniform" }
@@ -21,7 +21,7 @@ function occurrences(body: readonly Stmt[]): Map<Local, number> {
   const count = new Map<Local, number>();
   const note = (l: Local): void => void count.set(l, (count.get(l) ?? 0) + 1);
   eachStmt(body, (s) => {
-    for (const e of stmtExprs(s)) eachExpr(e, (x) => x.kind === "get" && note(x.local));
+    eachStmtExpr(s, (e) => eachExpr(e, (x) => x.kind === "get" && note(x.local)));
     if (s.kind === "assign") note(s.local);
     if (s.kind === "for") note(s.index);
   });
@@ -39,6 +39,8 @@ export class Shapes {
   readonly #inRegion = new Map<readonly Stmt[], ReadonlyMap<Local, number>>();
   readonly #divergent = new Set<Label>();
   readonly #leaving = new Set<Stmt>();
+  /** What expressions were found to be, once nothing changes any more: translating asks at every level of a tree. */
+  readonly #known = new Map<Expr, Shape>();
   #changed = false;
 
   constructor(loop: For) {
@@ -50,6 +52,7 @@ export class Shapes {
     do {
       this.#changed = false;
       this.#walk(loop.body, [], []);
+      this.#known.clear();
     } while (this.#changed);
   }
 
@@ -78,9 +81,17 @@ export class Shapes {
   }
 
   of(e: Expr): Shape {
+    if (e.kind === "get") return this.ofLocal(e.local);
+    let shape = this.#known.get(e);
+    if (!shape) {
+      shape = this.#derived(e);
+      this.#known.set(e, shape);
+    }
+    return shape;
+  }
+
+  #derived(e: Exclude<Expr, Get>): Shape {
     switch (e.kind) {
-      case "get":
-        return this.ofLocal(e.local);
       case "load":
         if (e.buffer.space === "local") return VARYING;
         return this.of(e.index).kind === "uniform" ? UNIFORM : VARYING;

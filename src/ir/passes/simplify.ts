@@ -106,7 +106,7 @@ class CommonValues {
 }
 
 /** Drops assignments that nobody reads, until none is left. */
-function withoutDead(body: readonly Stmt[], kept: ReadonlySet<Local>): Stmt[] {
+function withoutDead(body: readonly Stmt[], kept: ReadonlySet<Local>): readonly Stmt[] {
   let current: readonly Stmt[] = body;
   for (;;) {
     const read = readLocals(current);

@@ -115,10 +115,11 @@ function run(
   input: string,
 ): { readonly fine: boolean; readonly output: string; readonly text: string } {
   const result = spawnSync(path, args, { input, encoding: "utf8", timeout: BUILD_SECONDS * 1000, maxBuffer: 1 << 26 });
-  const failure = result.error ? `${result.error.message}\n` : "";
+  // A compiler that stops before it has read everything has its own words for why.
+  const error = (result.error as NodeJS.ErrnoException | undefined)?.code === "EPIPE" ? undefined : result.error;
   return {
-    fine: result.status === 0 && !result.error,
-    output: `${failure}${result.stderr ?? ""}`,
+    fine: result.status === 0 && !error,
+    output: `${error ? `${error.message}\n` : ""}${result.stderr ?? ""}`,
     text: result.stdout ?? "",
   };
 }

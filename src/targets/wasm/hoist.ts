@@ -7,12 +7,14 @@
  */
 import {
   type BlockNode,
+  block,
   type CallNode,
   children,
   type GlobalGet,
   type IfNode,
   type Instruction,
   type LocalGet,
+  loop,
   type Node,
   set,
   typeOf,
@@ -111,23 +113,22 @@ class LoopHoister {
   #instruction(node: Instruction): Node {
     const movable = MOVABLE.has(node.op);
     let all = movable;
-    const flags: boolean[] = [];
-    const visited = node.args.map((arg) => {
-      const inner = this.#visit(arg);
-      flags.push(this.#invariant);
-      all &&= this.#invariant;
-      return inner;
-    });
+    let invariants = 0;
+    const args: Node[] = [];
+    for (let k = 0; k < node.args.length; k++) {
+      args.push(this.#visit(node.args[k] as Node));
+      if (this.#invariant) invariants |= 1 << k;
+      else all = false;
+    }
     this.#invariant = all;
     if (all) return node;
     let changed = false;
-    const args = visited.map((arg, k) => {
-      const placed = flags[k] ? this.#placed(arg) : arg;
-      changed ||= placed !== node.args[k];
-      return placed;
-    });
+    for (let k = 0; k < args.length; k++) {
+      if (invariants & (1 << k)) args[k] = this.#placed(args[k] as Node);
+      changed ||= args[k] !== node.args[k];
+    }
     this.#invariant = false;
-    return changed ? { ...node, args } : node;
+    return changed ? { kind: "op", op: node.op, args, immediates: node.immediates } : node;
   }
 
   #operand(node: Node): Node {
@@ -205,18 +206,23 @@ class Rewriter {
   }
 
   list(nodes: readonly Node[]): Node[] {
-    return nodes.flatMap((node): readonly Node[] => {
+    const rewritten: Node[] = [];
+    for (const node of nodes) {
       switch (node.kind) {
         case "loop":
-          return this.#loop(node);
+          rewritten.push(...this.#loop(node));
+          break;
         case "block":
-          return [{ ...node, body: this.list(node.body) }];
+          rewritten.push(block(node.target, this.list(node.body)));
+          break;
         case "if":
-          return [this.#if(node)];
+          rewritten.push(this.#if(node));
+          break;
         default:
-          return [node];
+          rewritten.push(node);
       }
-    });
+    }
+    return rewritten;
   }
 
   /** A loop that is seldom reached does not make the loop around it less than innermost. */
@@ -232,10 +238,10 @@ class Rewriter {
     const body = this.list(node.body);
     const innermost = this.#loops === before;
     this.#loops += 1;
-    if (!innermost) return [{ ...node, body }];
+    if (!innermost) return [loop(node.target, body)];
     const hoister = new LoopHoister(body, this.#setCounts, this.#newLocal);
     const rest = hoister.statements(body);
-    return [...hoister.before, { ...node, body: rest }];
+    return [...hoister.before, loop(node.target, rest)];
   }
 }
 

@@ -5,9 +5,9 @@
  * its buffers and scalars. The body of a launch sees its caller's buffers; they are passed like parameters, and so are
  * local buffers that the caller uses too.
  */
-import type { Buffer, Func, Module } from "../../ir/nodes.ts";
+import type { Buffer, Expr, Func, Module } from "../../ir/nodes.ts";
 import { STORAGE_BYTES } from "../../ir/types.ts";
-import { eachExpr, eachStmt, functionsOf, stmtExprs } from "../../ir/walk.ts";
+import { eachExpr, eachStmt, eachStmtExpr, functionsOf } from "../../ir/walk.ts";
 import { alignUp } from "./layout.ts";
 
 export interface FunctionPlan {
@@ -58,11 +58,11 @@ function directUses(func: Func): Direct {
   const launched: Func[] = [];
   const called: Func[] = [];
   let faults = false;
+  const note = (x: Expr): void => {
+    if (x.kind === "load" || x.kind === "length") buffers.add(x.buffer);
+  };
   eachStmt(func.body, (s) => {
-    for (const e of stmtExprs(s))
-      eachExpr(e, (x) => {
-        if (x.kind === "load" || x.kind === "length") buffers.add(x.buffer);
-      });
+    eachStmtExpr(s, (e) => eachExpr(e, note));
     if (s.kind === "store") buffers.add(s.buffer);
     if (s.kind === "fault") faults = true;
     if (s.kind === "launch") launched.push(s.func);

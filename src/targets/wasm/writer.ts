@@ -126,7 +126,7 @@ class BodyWriter {
   }
 
   nodes(nodes: readonly Node[]): void {
-    for (const node of nodes) this.#node(node);
+    for (let k = 0; k < nodes.length; k++) this.#node(nodes[k] as Node);
   }
 
   #node(node: Node): void {
