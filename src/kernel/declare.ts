@@ -286,6 +286,8 @@ export interface Intrinsics {
   fromBits(x: number): number;
   /** The upper half of the 64-bit product of two u32. */
   mulHigh(a: number, b: number): number;
+  /** Element i of a random order of 0..n-1 for a key of two words: each of them for one i; any i can be asked for. */
+  permuted(key0: number, key1: number, i: number, n: number): number;
   /** A stream of random numbers for a key of two words. */
   rng(key0: number, key1: number): RandomStream;
 }

@@ -124,6 +124,7 @@ const FUNCTIONS: { readonly [N in FunctionName]: Rule } = {
   bits: single(F32, I32, isF32),
   fromBits: whole(I32, F32),
   mulHigh: single(U32, U32, (t) => t.kind === "u32" || (t.kind === "integer" && t.low >= 0)),
+  permuted: whole(I32, I32),
 };
 
 export function functionType(name: FunctionName, args: readonly Type[]): Operation | undefined {

@@ -95,6 +95,7 @@ export const INTRINSICS: readonly IntrinsicName[] = [
   "bits",
   "fromBits",
   "mulHigh",
+  "permuted",
 ];
 
 /** Objects of the host that people reach for. */

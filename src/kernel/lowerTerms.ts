@@ -10,6 +10,7 @@ import { setPlace } from "../ir/places.ts";
 import { type BinaryOp, type DType, isFloat } from "../ir/types.ts";
 import { eachExpr, operands, structuralKey } from "../ir/walk.ts";
 import { MATH } from "../math/index.ts";
+import { permutedIndex } from "../random/index.ts";
 import { convertTo, divide, negate, once, toInt32, toUint32, truthOf } from "./conversions.ts";
 import type { ScalarName } from "./declare.ts";
 import { placeOfSpan, Refusal, type Span, textOf } from "./errors.ts";
@@ -357,6 +358,10 @@ export class TermLowering {
         return ir.unary(term.name, x);
       case "mulHigh":
         return ir.binary("mulHigh", x, y);
+      case "permuted": {
+        const [key0, key1, i, n] = args.map((e) => once(this.#b, "x", e)) as [Expr, Expr, Expr, Expr];
+        return permutedIndex(this.#b, key0, key1, i, n);
+      }
       case "pow":
         return this.#power(term, x, y, result);
       default:

@@ -128,6 +128,7 @@ export const FUNCTION_ARGUMENTS = {
   bits: 1,
   fromBits: 1,
   mulHigh: 2,
+  permuted: 4,
 } as const;
 export type FunctionName = keyof typeof FUNCTION_ARGUMENTS;
 

@@ -8,7 +8,7 @@ import { interpret } from "../../src/ir/interpret.ts";
 import type { For, Module, Stmt } from "../../src/ir/nodes.ts";
 import { eachStmt } from "../../src/ir/walk.ts";
 import { bool, constant, f32, i32, inline, type RandomStream, struct, u8, u32 } from "../../src/kernel/declare.ts";
-import { createStream } from "../../src/random/index.ts";
+import { createStream, HostStream } from "../../src/random/index.ts";
 import { compile, kernel, run, specOf } from "./support.ts";
 
 const statementsOf = (module: Module): Stmt[] => {
@@ -80,6 +80,18 @@ describe("random streams", () => {
     const trues = args.flag.reduce((a, v) => a + v, 0);
     expect(trues).toBeGreaterThan(25);
     expect(trues).toBeLessThan(80);
+  });
+  test("permuted gives every element once, as the host's permutation does", () => {
+    const made = kernel({ order: i32.array(), seed: u32 }, ({ order, seed }, { parallel, permuted }) => {
+      parallel(order.length, (i) => {
+        order[i] = permuted(seed, 8, i, order.length);
+      });
+    });
+    const order = new Int32Array(77);
+    run(module(made), specOf(made).declaration, { order, seed: 4000000001 });
+    const host = new HostStream(4000000001, 8).permutation(77);
+    expect([...order]).toEqual(Array.from({ length: 77 }, (_, i) => host.at(i)));
+    expect(new Set(order).size).toBe(77);
   });
   test("can be handed to helpers", () => {
     const jitter = inline((g: RandomStream, around: number) => around + g.uniform(-1, 1));

@@ -145,6 +145,7 @@ const INTRINSICS: Intrinsics = {
   bits: unavailable,
   fromBits: unavailable,
   mulHigh: unavailable,
+  permuted: unavailable,
   rng: unavailable,
 };
 
