@@ -12,7 +12,7 @@ import { LockstepError } from "../platform/errors.ts";
 import { heap } from "../runtime/heap.ts";
 import { openProgram } from "../runtime/open.ts";
 import type { Program } from "../runtime/program.ts";
-import type { ArrayDetails } from "../runtime/signature.ts";
+import type { ParameterDetails } from "../runtime/signature.ts";
 import type { TargetChoice } from "../runtime/targets.ts";
 import { compileKernel } from "./compile.ts";
 import {
@@ -60,9 +60,9 @@ export interface Kernel<D extends Declaration = Declaration> extends KernelLike<
   ir(): Module;
 }
 
-/** What the runtime checks of arrays beyond their element type. */
-export function detailsOf(leaves: readonly Leaf[]): ArrayDetails {
-  return new Map(leaves.map((l) => [l.name, { each: l.each, group: l.group }]));
+/** What the runtime checks of parameters beyond their types. */
+export function detailsOf(leaves: readonly Leaf[]): ParameterDetails {
+  return new Map(leaves.map((l) => [l.name, { each: l.each, group: l.group, byte: l.dtype === "u8" }]));
 }
 
 const optionsKey = (target: string, o: RunOptions): string =>

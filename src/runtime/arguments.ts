@@ -3,10 +3,9 @@
  */
 import { arrayName, type TypedArray } from "../ir/arrays.ts";
 import type { Site } from "../ir/nodes.ts";
-import type { DType } from "../ir/types.ts";
 import { LockstepError } from "../platform/errors.ts";
 import { type Heap, SPARE_ELEMENT } from "./heap.ts";
-import type { ArrayParameter, Signature } from "./signature.ts";
+import type { ArrayParameter, ScalarKind, Signature } from "./signature.ts";
 
 /** An argument of a call is missing or of the wrong kind; nothing has been written. */
 export class ArgumentError extends LockstepError {
@@ -27,11 +26,12 @@ function describe(value: unknown): string {
   return typeof value === "undefined" ? "missing" : `${String(value)} (${typeof value})`;
 }
 
-const SCALAR_KIND: { readonly [D in DType]: string } = {
+const SCALAR_KIND: { readonly [D in ScalarKind]: string } = {
   f32: "a number",
   f64: "a number",
   i32: "a whole number from -2147483648 to 2147483647",
   u32: "a whole number from 0 to 4294967295",
+  u8: "a whole number from 0 to 255",
   bool: "true or false",
 };
 

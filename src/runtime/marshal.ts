@@ -5,11 +5,11 @@
  * over descriptions. Nothing is written before every argument has been checked.
  */
 import { arrayName } from "../ir/arrays.ts";
-import { type DType, STORAGE_BYTES } from "../ir/types.ts";
+import { STORAGE_BYTES } from "../ir/types.ts";
 import type { Entry } from "../targets/target.ts";
 import { ArgumentError, type ArgumentHelpers } from "./arguments.ts";
 import { HEAP_OFFSET, type Heap } from "./heap.ts";
-import type { ArrayParameter, Signature } from "./signature.ts";
+import type { ArrayParameter, ScalarKind, Signature } from "./signature.ts";
 
 /** What calls of a program share: how often they crossed into compiled code, and whether its memory is gone. */
 export interface Counter {
@@ -20,19 +20,21 @@ export interface Counter {
 const property = (root: string, path: readonly string[]): string =>
   root + path.map((p, k) => `${k ? "?." : "."}${/^[A-Za-z_$][\w$]*$/.test(p) ? p : `[${JSON.stringify(p)}]`}`).join("");
 
-const SCALAR_CHECK: { readonly [D in DType]: (v: string) => string } = {
+const SCALAR_CHECK: { readonly [D in ScalarKind]: (v: string) => string } = {
   f32: (v) => `typeof ${v} !== "number"`,
   f64: (v) => `typeof ${v} !== "number"`,
   i32: (v) => `(${v} | 0) !== ${v}`,
   u32: (v) => `(${v} >>> 0) !== ${v}`,
+  u8: (v) => `(${v} & 255) !== ${v}`,
   bool: (v) => `${v} !== true && ${v} !== false`,
 };
-const SCALAR_VALUE: { readonly [D in DType]: (v: string) => string } = {
+const SCALAR_VALUE: { readonly [D in ScalarKind]: (v: string) => string } = {
   f32: (v) => `fround(${v})`,
   f64: (v) => v,
   // -0 is a whole number too; compiled integers have no such thing.
   i32: (v) => `(${v} | 0)`,
   u32: (v) => `(${v} >>> 0)`,
+  u8: (v) => `(${v} | 0)`,
   bool: (v) => `(${v} ? 1 : 0)`,
 };
 

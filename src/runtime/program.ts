@@ -13,7 +13,7 @@ import { debugLevel, report, reportCall, verifying } from "./debug.ts";
 import { type Heap, heap } from "./heap.ts";
 import { bindArguments, type Counter, type MarshalOptions, marshal } from "./marshal.ts";
 import { planArena } from "./plan.ts";
-import { type ArrayDetails, signatureOf } from "./signature.ts";
+import { type ParameterDetails, signatureOf } from "./signature.ts";
 
 export interface ProgramOptions {
   /** Upper limit of threads, the calling one included; as many as there are cores unless given. */
@@ -21,8 +21,8 @@ export interface ProgramOptions {
   /** Leaves subscripts unchecked: out of range is then undefined behaviour. */
   readonly unchecked: boolean;
   readonly numerics?: Numerics | undefined;
-  /** What the front end knows of its arrays beyond the module. */
-  readonly details?: ArrayDetails | undefined;
+  /** What the front end knows of its parameters beyond the module. */
+  readonly details?: ParameterDetails | undefined;
 }
 
 interface Loaded {

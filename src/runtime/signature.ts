@@ -17,9 +17,11 @@ export interface ArrayParameter {
   /** Arrays of one group have the same number of rows. */
   readonly group: string | undefined;
 }
+/** What a number of a call must be: a type of compiled code, or one that only storage has. */
+export type ScalarKind = DType | "u8";
 export interface ScalarParameter {
   readonly path: readonly string[];
-  readonly dtype: DType;
+  readonly dtype: ScalarKind;
 }
 export interface Signature {
   readonly name: string;
@@ -43,10 +45,13 @@ export function writtenBuffers(f: Func): Set<Buffer> {
   return written;
 }
 
-/** What a front end knows of an array beyond its element type, by name. */
-export type ArrayDetails = ReadonlyMap<string, { readonly each: number; readonly group: string | undefined }>;
+/** What a front end knows of a parameter beyond its type in the module, by name. */
+export type ParameterDetails = ReadonlyMap<
+  string,
+  { readonly each: number; readonly group: string | undefined; readonly byte: boolean }
+>;
 
-export function signatureOf(module: Module, details: ArrayDetails = new Map()): Signature {
+export function signatureOf(module: Module, details: ParameterDetails = new Map()): Signature {
   const written = writtenBuffers(module.entry);
   return {
     name: module.name,
@@ -58,6 +63,9 @@ export function signatureOf(module: Module, details: ArrayDetails = new Map()): 
       each: details.get(b.name)?.each ?? 1,
       group: details.get(b.name)?.group,
     })),
-    scalars: module.entry.params.map((p) => ({ path: p.name.split("."), dtype: p.dtype })),
+    scalars: module.entry.params.map((p) => ({
+      path: p.name.split("."),
+      dtype: details.get(p.name)?.byte ? "u8" : p.dtype,
+    })),
   };
 }

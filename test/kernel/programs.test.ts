@@ -61,6 +61,17 @@ describe.each(targets)("a call on %s", (target) => {
     expect([...x, ...out]).toEqual([1, 2, 0, 0]);
   });
 
+  it("takes bytes for u8", () => {
+    const setAll = kernel({ out: u8.array(), value: u8 }, ({ out, value }) => {
+      out.fill(value);
+    }).on(target);
+    const out = allocate(u8, 2);
+    setAll({ out, value: 255 });
+    for (const value of [256, -1, 1.5, Number.NaN])
+      expect(() => setAll({ out, value })).toThrow(/whole number from 0 to 255 \(u8\)/);
+    expect([...out]).toEqual([255, 255]);
+  });
+
   it("takes whole numbers for i32, and empty arrays for any", () => {
     const total = allocate(f32, 1);
     expect(() => addTo.on(target)({ x: allocate(f32, 1), total, weight: 1.5 })).toThrow(/whole number/);
