@@ -178,7 +178,8 @@ class Recorder {
         );
       const module = kernel.ir();
       const first = this.sites.length;
-      this.sites.push(...module.sites);
+      const within = (site: Site): Site => ({ ...site, message: `${kernel.kernelName}: ${site.message}` });
+      this.sites.push(...module.sites.map(within));
       const shift = (s: Stmt): Stmt => (s.kind === "fault" ? { ...s, site: s.site + first } : s);
       found = rewriteFunctions(module, (f) => (first ? { ...f, body: mapStmts(f.body, shift) } : f)).entry;
       this.#kernels.set(kernel, found);

@@ -222,6 +222,25 @@ describe("building a program", () => {
   });
 });
 
+describe.each(targets)("faults in programs on %s", (target) => {
+  it("name the program and the kernel", () => {
+    const positive = kernel({ x: f32.array() }, ({ x }, { assert }) => assert(x[0] > 0, "x must be positive"), {
+      name: "positive",
+    });
+    const check = program(
+      { x: f32.array(), y: f32.array() },
+      ({ x, y }, { call }) => {
+        call(positive, { x });
+        call(scale, { x, out: y, factor: 1 });
+      },
+      { name: "check" },
+    ).on(target);
+    const y = allocate(f32, 1);
+    expect(() => check.run({ x: allocateFrom(f32, [1, 2]), y })).toThrow(/^check: scale: out\[i\] is out of range/);
+    expect(() => check.run({ x: allocateFrom(f32, [-1]), y })).toThrow(/^check: positive: x must be positive/);
+  });
+});
+
 describe.each(targets)("loops on %s", (target) => {
   it("that may be left early are not taken for certain to go out of range", () => {
     const early = kernel(

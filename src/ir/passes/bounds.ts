@@ -93,7 +93,10 @@ class BoundsPass {
   readonly #siteOf: Map<Access, number>;
   /** The endless loop around, which a subscript out of range ends: nothing else might. */
   #endless: Label | undefined;
-  constructor(f: Func, sites: Site[], siteOf: Map<Access, number>) {
+  /** Named in messages, where it is not the module's own. */
+  readonly #function: string | undefined;
+  constructor(f: Func, name: string | undefined, sites: Site[], siteOf: Map<Access, number>) {
+    this.#function = name;
     this.#definitions = new Definitions(f);
     this.#sites = sites;
     this.#siteOf = siteOf;
@@ -153,7 +156,8 @@ class BoundsPass {
   #site(a: Access): number {
     let site = this.#siteOf.get(a);
     if (site === undefined) {
-      const message = `${a.buffer.name}[${printExpr(a.index)}] is out of range`;
+      const where = this.#function === undefined ? "" : `${this.#function}: `;
+      const message = `${where}${a.buffer.name}[${printExpr(a.index)}] is out of range`;
       this.#sites.push({ reason: "bounds", message, place: placeOf(a) });
       site = this.#sites.length;
       this.#siteOf.set(a, site);
@@ -246,9 +250,10 @@ function mapLoads(e: Expr, f: (x: Load, original: Load) => Load): Expr {
 export function checkBounds(module: Module, unchecked: boolean): Module {
   const sites = [...module.sites];
   const siteOf = new Map<Access, number>();
-  const checked = rewriteFunctions(module, (f) => ({
-    ...f,
-    body: new BoundsPass(f, sites, siteOf).body(f.body, unchecked ? unconditional(f) : new Set(), true),
-  }));
+  const checked = rewriteFunctions(module, (f) => {
+    const name = f.name === module.entry.name ? undefined : f.name;
+    const pass = new BoundsPass(f, name, sites, siteOf);
+    return { ...f, body: pass.body(f.body, unchecked ? unconditional(f) : new Set(), true) };
+  });
   return { ...checked, sites };
 }
