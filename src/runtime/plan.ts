@@ -19,7 +19,8 @@ export interface Lifetime {
 }
 
 const ALIGN = 64;
-const bytesOf = (b: Buffer): number =>
+/** Bytes that a buffer takes in an arena. */
+export const bytesOf = (b: Buffer): number =>
   Math.max(1, Math.ceil(((b.length as number) * STORAGE_BYTES[b.storage]) / ALIGN)) * ALIGN;
 
 /** When each temp of a module is live, counted in statements of its entry. */
@@ -36,7 +37,8 @@ export function lifetimes(module: Module): Lifetime[] {
   return [...found].map(([buffer, life]) => ({ buffer, ...life }));
 }
 
-const liveTogether = (a: Lifetime, b: Lifetime): boolean => a.first <= b.last && b.first <= a.last;
+/** Whether two buffers hold something at the same time. */
+export const liveTogether = (a: Lifetime, b: Lifetime): boolean => a.first <= b.last && b.first <= a.last;
 
 /** Places every state and temp buffer of a module. */
 export function planArena(module: Module): ArenaLayout {
@@ -60,19 +62,4 @@ export function planArena(module: Module): ArenaLayout {
     end = Math.max(end, begin + size);
   }
   return { offsets, bytes: end };
-}
-
-/** Two live buffers of a layout that overlap, if there are any: what tests ask of every program. */
-export function findOverlap(module: Module, layout: ArenaLayout): readonly [Buffer, Buffer] | undefined {
-  const lives = lifetimes(module);
-  const always = [...layout.offsets.keys()].filter((b) => b.space === "state");
-  const all = [...lives, ...always.map((buffer) => ({ buffer, first: 0, last: Number.POSITIVE_INFINITY }))];
-  for (const [k, a] of all.entries()) {
-    for (const b of all.slice(k + 1)) {
-      const [from, to] = [layout.offsets.get(a.buffer) as number, layout.offsets.get(b.buffer) as number];
-      if (liveTogether(a, b) && from < to + bytesOf(b.buffer) && to < from + bytesOf(a.buffer))
-        return [a.buffer, b.buffer];
-    }
-  }
-  return undefined;
 }

@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import { f32, f64, i32, struct, u8 } from "../../src/kernel/declare.ts";
 import { allocate, allocateFrom, free, kernel } from "../../src/kernel/kernel.ts";
 import { program } from "../../src/kernel/program.ts";
-import { findOverlap, planArena } from "../../src/runtime/plan.ts";
+import { planArena } from "../../src/runtime/plan.ts";
 import { availability, TARGET_NAMES } from "../../src/runtime/targets.ts";
+import { findOverlap } from "../runtime/overlap.ts";
 
 const targets = TARGET_NAMES.filter((name) => availability(name).target);
 

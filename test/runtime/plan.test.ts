@@ -2,8 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Builder, buffer, constant, func, i32 } from "../../src/ir/build.ts";
 import type { Buffer, Module } from "../../src/ir/nodes.ts";
-import { findOverlap, planArena } from "../../src/runtime/plan.ts";
+import { planArena } from "../../src/runtime/plan.ts";
 import { ARENA_HEADER } from "../../src/targets/target.ts";
+import { findOverlap } from "./overlap.ts";
 
 /** A program that touches temps in a given order, one statement each; loops keep theirs alive. */
 function program(
