@@ -1,13 +1,14 @@
 /**
  * @file Choosing a target: `auto` takes the fastest that works, and says why.
  *
- * Order: native (a C compiler and koffi), wasm, js. LOCKSTEP_TARGET overrides `auto`. Native code is reached through
- * an import that only happens in Node, so that everything else loads in a browser.
+ * Order: native (a C compiler and koffi), wasm, js. LOCKSTEP_TARGET overrides `auto`. Bundlers for browsers replace the
+ * native target by `native/absent.ts` (package.json, `browser`), so that everything else loads there.
  */
 import { coreCount } from "../platform/cores.ts";
 import { LockstepError } from "../platform/errors.ts";
 import { didYouMean } from "../platform/suggest.ts";
 import { createJsTarget } from "../targets/js/index.ts";
+import { createNativeTarget } from "../targets/native/index.ts";
 import type { Target, TargetName } from "../targets/target.ts";
 import { createWasmTarget } from "../targets/wasm/index.ts";
 import { heap } from "./heap.ts";
@@ -23,7 +24,6 @@ export type TargetChoice = TargetName | "auto";
 export type Availability = { readonly target: Target } | { readonly target: undefined; readonly reason: string };
 
 const inNode = typeof process !== "undefined" && process.versions?.node !== undefined;
-const native = inNode ? await import("../targets/native/index.ts") : undefined;
 
 /** Threads to use unless told otherwise: LOCKSTEP_THREADS, or one per core. */
 export function defaultThreads(): number {
@@ -35,10 +35,7 @@ export function defaultThreads(): number {
 const MAKERS: { readonly [N in TargetName]: () => Availability } = {
   js: () => ({ target: createJsTarget(heap().memory) }),
   wasm: () => createWasmTarget({ memory: heap().memory }),
-  native: () =>
-    native
-      ? native.createNativeTarget({ memory: heap().memory, threads: defaultThreads() })
-      : { target: undefined, reason: "native code needs Node" },
+  native: () => createNativeTarget({ memory: heap().memory, threads: defaultThreads() }),
 };
 const made = new Map<TargetName, Availability>();
 

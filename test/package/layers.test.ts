@@ -4,6 +4,7 @@
  */
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
 import { type ImportGraph, importsOf, readGraph } from "./imports.ts";
 
 /** From top to bottom; folders in one row may use each other (the check for circles still holds). */
@@ -26,6 +27,11 @@ const LAYERS: readonly (readonly string[])[] = [
   ["ir"],
   ["platform"],
 ];
+/** Files that bundlers for browsers put in the place of others, by the paths of their sources. */
+const inSources = (path: string): string => path.replace(/^\.\/dist\//, "").replace(/\.js$/, ".ts");
+const IN_BROWSERS: ReadonlyMap<string, string> = new Map(
+  Object.entries(manifest.browser).map(([file, instead]) => [inSources(file), inSources(instead)]),
+);
 const NODE_PLACES: readonly RegExp[] = [/^platform\//, /^cli\//, /^bench\//, /^targets\/native\//];
 /** Packages that the browser-safe part may import. */
 const PACKAGES: ReadonlySet<string> = new Set(["acorn"]);
@@ -60,7 +66,7 @@ function nodeInBrowsers(graph: ImportGraph): string[] {
     seen.add(file);
     for (const { target, line, isStatic } of graph.get(file) ?? []) {
       if (!isStatic) continue;
-      if (graph.has(target)) visit(target);
+      if (graph.has(target)) visit(IN_BROWSERS.get(target) ?? target);
       else if (!PACKAGES.has(target)) faults.add(line);
     }
   };
@@ -106,6 +112,9 @@ describe("the sources", () => {
   });
   test("load in a browser, all but what belongs to Node", () => {
     expect(nodeInBrowsers(graph)).toEqual([]);
+  });
+  test("have what browsers get in their place", () => {
+    expect([...IN_BROWSERS].flat().filter((file) => !graph.has(file))).toEqual([]);
   });
   test("have no import circles", () => {
     expect(circles(graph)).toEqual([]);

@@ -8,6 +8,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildSync } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -72,6 +73,34 @@ describe("the installed package", () => {
   test("nothing else can be imported", () => {
     const script = 'await import("lockstep/dist/cli/main.js").catch((e) => console.log(e.code))';
     expect(run(process.execPath, ["--input-type=module", "-e", script]).trim()).toBe("ERR_PACKAGE_PATH_NOT_EXPORTED");
+  });
+
+  test("can be bundled for a browser, and runs there without anything of Node", () => {
+    const names = Object.keys(manifest.exports).filter((name) => !["./bench", "./package.json"].includes(name));
+    const text = names.map((name, k) => `export * as m${k} from "${name.replace(/^\./, "lockstep")}";\n`);
+    writeFileSync(join(folder, "browser.js"), text.join(""));
+    const bundle = buildSync({
+      entryPoints: [join(folder, "browser.js")],
+      bundle: true,
+      platform: "browser",
+      format: "esm",
+      write: false,
+    });
+    expect(bundle.warnings).toEqual([]);
+    const code = bundle.outputFiles[0]?.text ?? "";
+    expect(code).not.toMatch(/from "node:|import\("node:|koffi/);
+    // A module of an object that is not Node's: no `process` anywhere.
+    const script = `
+      import { readFileSync } from "node:fs";
+      const code = readFileSync("browser.bundle.js", "utf8");
+      delete globalThis.process;
+      const { m0 } = await import("data:text/javascript;base64," + Buffer.from(code).toString("base64"));
+      const twice = m0.kernel({ x: m0.f32.array() }, ({ x }) => { for (let i = 0; i < x.length; i++) x[i] *= 2; });
+      const x = m0.allocateFrom(m0.f32, [1, 2, 3]);
+      twice({ x });
+      console.log(m0.chooseTarget().target.name, ...x);`;
+    writeFileSync(join(folder, "browser.bundle.js"), code);
+    expect(run(process.execPath, ["--input-type=module", "-e", script]).trim()).toBe("wasm 2 4 6");
   });
 
   test("npx lockstep doctor runs", { timeout: 2 * MINUTES }, () => {

@@ -1,0 +1,9 @@
+/**
+ * @file What stands for the native target where there is no Node: bundlers for browsers put it in its place, as
+ * package.json's `browser` field says.
+ */
+import type { NativeOptions, NativeResult } from "./index.ts";
+
+export function createNativeTarget(_options: NativeOptions): NativeResult {
+  return { target: undefined, reason: "native code needs Node" };
+}
