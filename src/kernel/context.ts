@@ -10,6 +10,7 @@ import { refuse } from "./refusals.ts";
 import type { FunctionNode, Unit } from "./source.ts";
 import {
   type ArrayBase,
+  assignedIn,
   isTerm,
   type Mark,
   operandsOf,
@@ -17,6 +18,7 @@ import {
   type Region,
   type Step,
   someTerm,
+  storedIn,
   type Term,
   type Variable,
   type View,
@@ -112,7 +114,7 @@ export class Context {
   }
 
   /**
-   * Evaluates from left to right. Where a later evaluation has effects, what the earlier ones read is kept first.
+   * Evaluates from left to right. What an earlier one read and a later one changes is kept first.
    */
   inOrder(evaluations: readonly (() => Value)[]): Value[] {
     const values: Value[] = [];
@@ -126,8 +128,9 @@ export class Context {
   }
   #keepAll(values: Value[], mark: number): void {
     const later = this.steps.splice(mark);
+    const changes = changesOf(later);
     values.forEach((value, k) => {
-      if (isTerm(value) && !isFixed(value)) values[k] = this.keep("kept", value);
+      if (isTerm(value) && someTerm(value, changes)) values[k] = this.keep("kept", value);
     });
     this.steps.push(...later);
   }
@@ -139,6 +142,12 @@ export class Context {
   }
 }
 
+/** Whether steps change what a term reads by itself: a variable that they assign, an array that they store to. */
+function changesOf(steps: readonly Step[]): (t: Term) => boolean {
+  const assigned = assignedIn(steps);
+  const stored = storedIn(steps);
+  return (t) => (t.kind === "read" && assigned.has(t.variable)) || (t.kind === "element" && stored.has(t.view.base));
+}
 /** A term that no effect can change. */
 const isFixed = (term: Term): boolean =>
   !someTerm(term, (t) => t.kind === "element" || (t.kind === "read" && !t.variable.stable));

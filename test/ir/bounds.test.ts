@@ -3,7 +3,7 @@
  * arms of a branch touch counts as certain, and whatever is out of range is still reported.
  */
 import { describe, expect, it } from "vitest";
-import { add, Builder, binary, buffer, constant, func, i32, lengthOf, load, mul } from "../../src/ir/build.ts";
+import { add, Builder, binary, buffer, constant, func, i32, lengthOf, load, mul, sub } from "../../src/ir/build.ts";
 import { interpret } from "../../src/ir/interpret.ts";
 import type { Expr, Module, Stmt } from "../../src/ir/nodes.ts";
 import { checkBounds } from "../../src/ir/passes/bounds.ts";
@@ -55,6 +55,24 @@ describe("the bounds pass", () => {
     );
     expect(kinds(module).tests).toBe(1);
     expect(faultOf(module, [4, 4, 4])).not.toBe(0);
+  });
+
+  it.each([
+    [16, 4, 3, 0],
+    [13, 4, 3, 1],
+    [13, 4, 0, 0],
+    [15, -4, 0, 0],
+    [14, -4, -3, 1],
+  ])("knows the last index of %i elements in steps of %i (plus %i)", (n, step, more, fault) => {
+    const module = moduleOf((b) => {
+      const range = step > 0 ? { begin: i32(0), end: lengthOf(x) } : { begin: sub(lengthOf(x), i32(1)), end: i32(-1) };
+      b.for("i", { ...range, step }, (i) => b.store(x, add(i, i32(more)), load(x, i)));
+    });
+    const checked = checkBounds(module, false);
+    // One copy of the loop: what the guard says is certain.
+    expect(kinds(checked).loops).toBe(1);
+    expect(Math.sign(faultOf(checked, [n, 0, 0]))).toBe(fault);
+    expect(faultOf(checked, [0, 0, 0])).toBe(0);
   });
 
   it("raises one fault for accesses with the same test", () => {

@@ -107,6 +107,41 @@ describe("random streams", () => {
   });
 });
 
+describe("reductions", () => {
+  test("take what a helper returns", () => {
+    const square = inline((v: number) => {
+      const doubled = v * 2;
+      return doubled * v;
+    });
+    const made = kernel({ x: f32.array(), out: f32.array(), square }, ({ x, out, square }, { parallel }) => {
+      let sum = 0;
+      parallel(x.length, (i) => {
+        sum += square(x[i]);
+      });
+      out[0] = sum;
+    });
+    const args = { x: Float32Array.from([1, 2, 3]), out: new Float32Array(1) };
+    expect(run(module(made), specOf(made).declaration, args)).toBe(0);
+    expect(args.out[0]).toBe(28);
+  });
+  test("a helper that changes what was read before it does not change that", () => {
+    const made = kernel({ x: f32.array() }, ({ x }) => {
+      let n = x[0] + 1;
+      const bump = () => {
+        n = n * 10;
+        x[1] = n;
+        return n;
+      };
+      n += bump();
+      x[0] = n;
+      x[1] += bump();
+    });
+    const x = new Float32Array(2);
+    run(module(made), specOf(made).declaration, { x });
+    expect([...x]).toEqual([11, 120]);
+  });
+});
+
 describe("faults", () => {
   test("an assertion that fails is the fault of its site", () => {
     const made = kernel({ x: f32.array() }, ({ x }, { assert }) => {

@@ -60,6 +60,14 @@ function unwrapped(x: Interval): readonly Expr[] {
   return [...x.conditions, binary("ge", x.low, f64(-2147483648)), binary("le", x.high, f64(2147483647))];
 }
 
+/** The last value of an index: the bound less one, or the last step before that where the loop begins at one point. */
+function lastIndex(step: number, begin: Interval, end: Interval): Expr {
+  const before = step > 0 ? sub(end.high, f64(1)) : add(end.low, f64(1));
+  if (Math.abs(step) === 1 || !isPoint(begin) || !isPoint(end)) return before;
+  const steps = unary("floor", binary("div", sub(before, begin.low), f64(step)));
+  return add(begin.low, mul(steps, f64(step)));
+}
+
 function product(a: Interval, b: Interval): Interval {
   const conditions = [...a.conditions, ...b.conditions];
   const over = isPoint(a) || isPoint(b) ? together(a, b) : undefined;
@@ -86,11 +94,11 @@ export class Intervals {
     const end = this.of(loop.end);
     if (!begin || !end) return undefined;
     const conditions = [...unwrapped(begin), ...unwrapped(end)];
-    const exact = isPoint(begin) && isPoint(end) && Math.abs(loop.step) === 1;
-    const over = exact ? new Set([loop]) : undefined;
+    const over = isPoint(begin) && isPoint(end) ? new Set([loop]) : undefined;
+    const last = lastIndex(loop.step, begin, end);
     return loop.step > 0
-      ? { low: begin.low, high: sub(end.high, f64(1)), conditions, over }
-      : { low: add(end.low, f64(1)), high: begin.high, conditions, over };
+      ? { low: begin.low, high: last, conditions, over }
+      : { low: last, high: begin.high, conditions, over };
   }
 
   /** That a loop runs at least once, when its bounds are known before. */
