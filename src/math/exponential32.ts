@@ -31,13 +31,17 @@ import {
   withSignOf,
 } from "./common.ts";
 
-/** Adding this rounds to an integer n, which is then in the low bits of the sum, biased by twice 127. */
-const ROUNDER = 12582912 + 254;
-const ROUNDER_BITS = 0x4b400000 + 254;
-const LOG2_E = f32(Math.LOG2E);
+/**
+ * Adding this rounds to a multiple n of STEP, and the integer n / STEP is then in the low bits of the sum, biased by
+ * twice 127. STEP is not 1 because JavaScript engines take sums of integers for integers, and convert there and back.
+ */
+const STEP = 2 ** -23;
+const ROUNDER = f32(1.5 + 254 * STEP);
+const ROUNDER_BITS = 0x3fc00000 + 254;
+const LOG2_E = f32(Math.LOG2E * STEP);
 /** ln 2 in two parts; the first has 16 bits, so that its product with n is exact. */
-const LN2_HIGH = f32(0.693145751953125);
-const LN2_LOW = f32(1.428606765330187e-6);
+const LN2_HIGH = f32(0.693145751953125 / STEP);
+const LN2_LOW = f32(1.428606765330187e-6 / STEP);
 /** (e^r - 1 - r) / r^2, for e^r within 0.04 of a unit in the last place. */
 const EXP = [
   0.49999991059303284, 0.16666510701179504, 0.041668519377708435, 0.00836985930800438, 0.0013829712988808751,
@@ -61,8 +65,8 @@ interface Reduced {
 
 /** x = n ln 2 + r. */
 function reduce(b: Builder, x: Expr): Reduced {
-  const rounded = b.let("k", add(mul(x, LOG2_E), f32(ROUNDER)));
-  const n = b.let("n", sub(rounded, f32(ROUNDER)));
+  const rounded = b.let("k", add(mul(x, LOG2_E), ROUNDER));
+  const n = b.let("n", sub(rounded, ROUNDER));
   const start = b.let("start", sub(x, mul(n, LN2_HIGH)));
   const lost = b.let("lost", mul(n, LN2_LOW));
   return { rounded, start, lost, r: b.let("r", sub(start, lost)) };
@@ -74,17 +78,23 @@ function bend(b: Builder, r: Expr): Expr {
   return mul(square, polynomial(r, EXP, square));
 }
 
-/** p 2^(n + shift), in two halves: for n from -252 to 254. */
-function scale(b: Builder, p: Expr, rounded: Expr, shift = 0): Expr {
+/** 2^(n + shift) as a product of two halves: for n from -252 to 254. */
+function powers(b: Builder, rounded: Expr, shift = 0): [Expr, Expr] {
   const k = b.let("k", shift === 0 ? bits(rounded) : add(bits(rounded), int(shift)));
   const half = b.let("h", shr(k, 1));
-  return mul(mul(p, fromBits(shl(half, 23))), fromBits(shl(sub(k, half), 23)));
+  return [b.let("p", fromBits(shl(half, 23))), fromBits(shl(sub(k, half), 23))];
+}
+
+/** (1 + q) 2^(n + shift), where |q| < 1/2: the first power joins 1 and q, which fused numerics do in one operation. */
+function scale(b: Builder, q: Expr, rounded: Expr, shift = 0): Expr {
+  const [first, second] = powers(b, rounded, shift);
+  return mul(add(mul(q, first), first), second);
 }
 
 /** e^x 2^shift, for x between -104 and 89 (or NaN). */
 function expInRange(b: Builder, x: Expr, shift = 0): Expr {
   const { rounded, r } = reduce(b, x);
-  return scale(b, add(add(r, bend(b, r)), f32(1)), rounded, shift);
+  return scale(b, add(r, bend(b, r)), rounded, shift);
 }
 
 export function exp32(b: Builder, x: Expr): Expr {
@@ -93,10 +103,12 @@ export function exp32(b: Builder, x: Expr): Expr {
 
 export function exp2_32(b: Builder, x: Expr): Expr {
   const clamped = b.let("x", clamp(x, -151, 129));
-  const rounded = b.let("k", add(clamped, f32(ROUNDER)));
-  const r = b.let("r", sub(clamped, sub(rounded, f32(ROUNDER))));
-  return scale(b, add(mul(polynomial(r, EXP2, b.let("s", mul(r, r))), r), f32(1)), rounded);
+  const rounded = b.let("k", add(clamped, WHOLE_ROUNDER));
+  const r = b.let("r", sub(clamped, sub(rounded, WHOLE_ROUNDER)));
+  return scale(b, mul(polynomial(r, EXP2, b.let("s", mul(r, r))), r), rounded);
 }
+/** As ROUNDER with a STEP of 1. */
+const WHOLE_ROUNDER = f32(12582912 + 254);
 
 /** 2^n (e^r - 1 + (1 - 2^-n)): exact where the parts cancel, and e^r - 1 itself when n is 0. */
 export function expm1_32(b: Builder, x: Expr): Expr {
@@ -104,7 +116,8 @@ export function expm1_32(b: Builder, x: Expr): Expr {
   const { rounded, start, lost, r } = reduce(b, clamped);
   const reduced = add(start, sub(bend(b, r), lost));
   const inverse = fromBits(shl(binary("max", sub(int(ROUNDER_BITS + 127), bits(rounded)), int(0)), 23));
-  const y = scale(b, sub(reduced, sub(inverse, f32(1))), rounded);
+  const [first, second] = powers(b, rounded);
+  const y = mul(mul(sub(reduced, sub(inverse, f32(1))), first), second);
   return select(eq(x, f32(0)), x, y);
 }
 
@@ -130,8 +143,8 @@ export function cosh32(b: Builder, x: Expr): Expr {
  */
 export function sigmoid32(b: Builder, x: Expr): Expr {
   const clamped = b.let("x", clamp(x, -104, 20));
-  const rounded = b.let("k", add(mul(clamped, f32(-Math.LOG2E)), f32(SIGMOID_ROUNDER)));
-  const n = b.let("n", sub(rounded, f32(SIGMOID_ROUNDER)));
+  const rounded = b.let("k", add(mul(clamped, f32(-Math.LOG2E * STEP)), SIGMOID_ROUNDER));
+  const n = b.let("n", sub(rounded, SIGMOID_ROUNDER));
   const r = b.let("r", add(add(clamped, mul(n, LN2_HIGH)), mul(n, LN2_LOW)));
   const square = b.let("s", mul(r, r));
   const m = sub(mul(square, polynomial(r, EXP_OF_MINUS, square)), r);
@@ -142,7 +155,7 @@ export function sigmoid32(b: Builder, x: Expr): Expr {
   return div(one, add(first, add(mul(power, m), select(large, one, f32(0)))));
 }
 /** Rounds like ROUNDER; the low bits are the exponent of 2^(n - 32). */
-const SIGMOID_ROUNDER = 12582912 + 127 - 32;
+const SIGMOID_ROUNDER = f32(1.5 + (127 - 32) * STEP);
 const SIGMOID_ONE = 2 ** -32;
 const EXP_OF_MINUS = EXP.map((c, k) => (k % 2 === 0 ? c : -c));
 

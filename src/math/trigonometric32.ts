@@ -31,14 +31,18 @@ import {
 } from "./common.ts";
 import { reduceLarge } from "./reduction.ts";
 
-/** Adding this rounds to an integer, which is then in the low bits of the sum. */
-const ROUNDER = f32(12582912);
+/**
+ * Adding this rounds to a multiple n of STEP, and the integer n / STEP is then in the low bits of the sum. STEP is not 1
+ * because JavaScript engines take sums of integers for integers, and convert there and back.
+ */
+const STEP = 2 ** -23;
+const ROUNDER = f32(1.5);
 const LARGE = f32(199);
-const TWO_OVER_PI = f32(2 / Math.PI);
-/** pi / 2 in three parts; the first two have 17 bits, so that their products with k up to 127 are exact. */
-const PART1 = f32(1.57080078125);
-const PART2 = f32(-4.45445766672492e-6);
-const PART3 = f32(2.5633440682570896e-12);
+const TWO_OVER_PI = f32((2 / Math.PI) * STEP);
+/** pi / 2 in three parts; the first two have 17 bits, so that their products with n / STEP up to 127 are exact. */
+const PART1 = f32(1.57080078125 / STEP);
+const PART2 = f32(-4.45445766672492e-6 / STEP);
+const PART3 = f32(2.5633440682570896e-12 / STEP);
 /** (sin r / r - 1) / r^2, (cos r - 1) / r^2 and (tan r / r - 1) / r^2 in r^2. */
 const SIN = [-0.16666655242443085, 0.008332189172506332, -0.0001951828453456983];
 const COS = [-0.49999895691871643, 0.041656333953142166, -0.0013598223449662328];

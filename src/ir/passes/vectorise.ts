@@ -56,12 +56,25 @@ function vectorLoop(s: For, widths: readonly number[]): Stmt[] {
 /** Operations of a serial loop's body up to which several vectors may run through it side by side. */
 const INTERLEAVE_COST = 48;
 
+/** Vectors side by side in a body without loops, by its operations: those of fewer wait for memory, not for results. */
+const SIDE_BY_SIDE: readonly { readonly below: number; readonly vectors: number }[] = [
+  { below: 16, vectors: 1 },
+  { below: 64, vectors: 4 },
+  { below: 192, vectors: 2 },
+];
+
 /**
- * How many vectors to take through the body at once. A serial loop inside waits for its own results: a recurrence over
- * time keeps one vector for some ten cycles a step, in which others could do theirs, as long as registers last.
+ * How many vectors to take through the body at once. A chain of operations, an elementary function say, waits for its
+ * own results longer than a processor looks ahead; others can do theirs meanwhile. So does a serial loop inside: a
+ * recurrence over time keeps one vector for some ten cycles a step, which others can use as long as registers last.
  */
 function interleave(s: For, machine: VectorMachine): number {
   const recurrences = s.body.filter((x): x is For => x.kind === "for");
+  if (recurrences.length === 0) {
+    // What is under a condition is skipped by most vectors, or short.
+    const cost = costOf(s.body.filter((x) => x.kind !== "if"));
+    return SIDE_BY_SIDE.find((step) => cost < step.below)?.vectors ?? 1;
+  }
   const carried = new Set(
     recurrences.flatMap((r) => {
       const assigned = assignedLocals(r.body);
@@ -71,6 +84,10 @@ function interleave(s: For, machine: VectorMachine): number {
   if (carried.size === 0 || recurrences.some((r) => costOf(r.body) > INTERLEAVE_COST)) return 1;
   return [4, 2].find((n) => n * (carried.size + 1) <= machine.vectorRegisters) ?? 1;
 }
+
+/** The partials of a reduction may fill one accumulator, not less than one. */
+const mostVectors = (s: For, lanes: number): number =>
+  Math.max(1, Math.min(...s.reductions.map((r) => REDUCE_PARTIALS[r.local.dtype])) / lanes);
 
 /** One shard of a reduction: vector accumulators in registers when the body is small, partials in memory otherwise. */
 function partialLoop(s: For, lanes: number): Stmt[] {
@@ -153,8 +170,8 @@ function vectorised(s: For, machine: VectorMachine): Stmt[] {
   const lanes = machine.vectorBytes / 4;
   try {
     if (!mayVectorise(s)) throw new NotVectorisable("it stores through computed subscripts what it also reads");
-    if (s.axis === "partial") return partialLoop(s, lanes);
     const vectors = interleave(s, machine);
+    if (s.axis === "partial") return partialLoop(s, lanes * Math.min(vectors, mostVectors(s, lanes)));
     return vectorLoop(s, vectors > 1 ? [lanes * vectors, lanes] : [lanes]);
   } catch (error) {
     if (!(error instanceof NotVectorisable)) throw error;

@@ -12,6 +12,7 @@ import type { DType } from "../../ir/types.ts";
 import { assignedLocals, functionsOf, usedBuffers } from "../../ir/walk.ts";
 import type { Entry, Executable, Lowered, Target } from "../target.ts";
 import { expressionText, type Naming } from "./expressions.ts";
+import { pairIterations } from "./pairs.ts";
 
 /** What generated code calls; the scratch arrays reinterpret bits. */
 const HELPERS = { fmaValue, mulHigh, nearestEven, saturateI32, saturateU32 };
@@ -68,7 +69,7 @@ class ModuleText {
 
   text(): string {
     const functions = functionsOf(this.#module);
-    const own = new Set(functions.flatMap((f) => [...usedBuffers(f.body)]).filter((b) => b.space !== "param"));
+    const own = new Set([...usedBuffers(this.#module.entry.body)].filter((b) => b.space !== "param"));
     const arrays = [...own].map((b) => `const ${this.#names.buffer(b)} = ${this.#allocation(b)};`);
     const bodies = functions.map((f) => this.#func(f, f === this.#module.entry));
     return [PRELUDE, ...arrays, ...bodies, `return ${this.#names.func(this.#module.entry)};`].join("\n");
@@ -194,7 +195,7 @@ class JsExecutable implements Executable {
   readonly #lowered: Lowered;
   readonly #memory: WebAssembly.Memory;
   constructor(lowered: Lowered, memory: WebAssembly.Memory) {
-    const module = new ModuleText(lowered.module);
+    const module = new ModuleText(pairIterations(lowered.module));
     this.#text = module.text();
     this.#arena = module.arena;
     this.#lowered = lowered;

@@ -206,7 +206,8 @@ export function buildFlags(compiler: Compiler): readonly string[] {
   const linux = process.platform === "linux";
   return [
     "-std=gnu11",
-    "-O3",
+    // Loops come vectorised and unrolled: -O3 finds nothing more and takes a quarter longer.
+    "-O2",
     // A short loop that straddles two lines of the instruction cache can take half as long again.
     "-falign-loops=64",
     ...compiler.machineFlags,
