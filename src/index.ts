@@ -1,6 +1,7 @@
 /**
  * @file What `import "lockstep"` gives.
  */
+export * from "./buffers/index.ts";
 export {
   bool,
   type CallArguments,
@@ -31,6 +32,10 @@ export {
   program,
   type ScalarHandle,
 } from "./kernel/program.ts";
+export { DataError } from "./kernels/errors.ts";
+export * from "./kernels/estimators/index.ts";
+export * from "./kernels/llm/index.ts";
+export * from "./kernels/running/index.ts";
 export { LockstepError } from "./platform/errors.ts";
 export { ArgumentError, KernelFault } from "./runtime/arguments.ts";
 export { HeapError } from "./runtime/heap.ts";

@@ -2,6 +2,10 @@
  * @file All suites by name.
  */
 import type { Suite } from "./suite.ts";
+import { buffersSuite } from "./suites/buffers.ts";
+import { gaeSuite } from "./suites/gae.ts";
 import { kernelsSuite } from "./suites/kernels.ts";
+import { llmSuite } from "./suites/llm.ts";
+import { optimisationsSuite } from "./suites/optimisations.ts";
 
-export const SUITES: readonly Suite[] = [kernelsSuite];
+export const SUITES: readonly Suite[] = [buffersSuite, gaeSuite, kernelsSuite, llmSuite, optimisationsSuite];

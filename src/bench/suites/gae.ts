@@ -1,0 +1,108 @@
+/**
+ * @file The suite `gae`: advantages of one trajectory at five lengths and of batches, on our targets and against
+ * rlox, NumPy and TorchRL. Everything is timed from the JavaScript call to the result, on one thread; outputs are the
+ * caller's own arrays. Batches name their layout: ours are measured in both, bars are about the step-major one.
+ */
+import { LockstepError } from "../../platform/errors.ts";
+import type { TargetName } from "../../targets/target.ts";
+import { EXACT, gate, type Tolerance } from "../gate.ts";
+import type { BarSpec } from "../result.ts";
+import type { Recorder, Samples, Suite } from "../suite.ts";
+import { type GaeCase, gaeCases, plainGae, type Side } from "./gae-cases.ts";
+import { measureGaePeers } from "./gae-peers.ts";
+
+const TARGETS: readonly TargetName[] = ["native", "wasm"];
+
+/** What the suite promises against rlox, by workload. */
+const BARS: { readonly [workload: string]: { readonly native: number; readonly wasm: number } } = {
+  "gae 2048 f64": { native: 3, wasm: 2 },
+  "gae 32768 f64": { native: 3.5, wasm: 2 },
+  "gae 256x2048 f32": { native: 4, wasm: 3 },
+};
+/** The blocked scan and the plain loop round differently. */
+const PLAIN: { readonly f64: Tolerance; readonly f32: Tolerance } = {
+  f64: { relative: 1e-12, absolute: 1e-12 },
+  f32: { relative: 1e-4, absolute: 1e-4 },
+};
+
+/** Environments one after the other, whatever the layout. */
+function byRow(one: GaeCase, side: Side, values: ArrayLike<number>): ArrayLike<number> {
+  if (!side.framework.endsWith("step-major")) return values;
+  const { steps, environments } = one;
+  return Float64Array.from({ length: one.items }, (_, i) => {
+    const [e, t] = [Math.floor(i / steps), i % steps];
+    return values[t * environments + e] as number;
+  });
+}
+
+/** Every side against the plain loop, and our targets against each other bit for bit. */
+function check(one: GaeCase, sides: readonly Side[]): void {
+  const wanted = plainGae(one);
+  const tolerance = PLAIN[one.environments > 0 ? "f32" : "f64"];
+  for (const side of sides) {
+    side.run();
+    for (const name of ["advantages", "returns"] as const)
+      gate(`${one.name}, ${side.framework}`, byRow(one, side, side.outputs[name]), wanted[name], tolerance);
+  }
+  const kind = (side: Side): string => side.framework.replace(/^\w+/, "");
+  for (const [k, side] of sides.entries())
+    for (const other of sides.slice(k + 1))
+      if (kind(side) === kind(other))
+        gate(`${side.framework} against ${other.framework}`, side.outputs.advantages, other.outputs.advantages, EXACT);
+}
+
+function measureOurs(
+  recorder: Recorder,
+  cases: readonly GaeCase[],
+  missing: Map<string, string>,
+): Map<string, Samples> {
+  const found = new Map<string, Samples>();
+  for (const one of cases) {
+    const sides: Side[] = [];
+    for (const target of TARGETS) {
+      try {
+        const these = one.on(target);
+        for (const side of these) side.run();
+        sides.push(...these);
+      } catch (error) {
+        if (!(error instanceof LockstepError)) throw error;
+        missing.set(target, error.message);
+      }
+    }
+    const { name, params, items } = one;
+    const arms = sides.map(({ framework, run }) => ({ framework, run }));
+    found.set(name, recorder.workload({ name, category: "gae", params, items, arms, gate: () => check(one, sides) }));
+  }
+  for (const [target, reason] of missing) recorder.skip(target, reason);
+  return found;
+}
+
+async function run(recorder: Recorder): Promise<void> {
+  const cases = gaeCases();
+  const missing = new Map<string, string>();
+  const ours = measureOurs(recorder, cases, missing);
+  const peers = recorder.options.peers ? await measureGaePeers(recorder, cases) : new Map<string, Samples>();
+  for (const { name, environments } of cases) {
+    const theirs = peers.get(name) ?? new Map<string, readonly number[]>();
+    const samples: Samples = new Map([...(ours.get(name) ?? []), ...theirs]);
+    const rlox = environments > 0 ? "rlox env-major" : "rlox";
+    for (const target of TARGETS) {
+      const framework = environments > 0 ? `${target} step-major` : target;
+      const ratio = recorder.compare(`${name}/${target}`, samples, framework, rlox);
+      for (const peer of theirs.keys())
+        if (peer !== rlox) recorder.compare(`${name}/${target}`, samples, framework, peer);
+      const limit = BARS[name]?.[target as "native" | "wasm"];
+      if (limit === undefined) continue;
+      const what =
+        environments > 0 ? `${name}, ${framework}, against rlox (env-major)` : `${name}, ${target}, against rlox`;
+      const spec: BarSpec = { id: `${target}/${name.replaceAll(" ", "-")}`, what, relation: ">=", limit, unit: "x" };
+      recorder.bar(spec, ratio, missing.get(target) ?? (recorder.options.peers ? undefined : "needs --peers"));
+    }
+  }
+}
+
+export const gaeSuite: Suite = {
+  name: "gae",
+  what: "generalised advantage estimation, against rlox, NumPy and TorchRL",
+  run,
+};

@@ -1,0 +1,186 @@
+/**
+ * @file Columns: what a transition is made of, and where its parts lie in the heap.
+ *
+ * A ring that is sampled at random pays for cache lines, not for bytes. Columns with narrow rows therefore lie side by
+ * side in one record per transition, so that a sampled transition touches one or two lines instead of one per column;
+ * columns with wide rows (images) are arrays of their own. Either way a column is flat memory that the caller can see:
+ * element k of row r is `array[offset + r * stride + k]`. Buffers that are read as a whole (rollouts, tables) ask for
+ * separate columns: there the offset is 0 and the stride is the size.
+ */
+import { type TypedArray, viewArray } from "../ir/arrays.ts";
+import { STORAGE_BYTES } from "../ir/types.ts";
+import { DataError } from "../kernels/errors.ts";
+import { heap } from "../runtime/heap.ts";
+
+export type ColumnType = "f32" | "f64" | "i32" | "u32" | "u8";
+
+/** A column: so many elements of a type in each row. */
+export interface Column<D extends ColumnType = ColumnType> {
+  readonly dtype: D;
+  readonly size: number;
+}
+/** A column, or a number: so many f32. */
+export type ColumnSpec = number | Column;
+export interface ColumnSpecs {
+  readonly [name: string]: ColumnSpec;
+}
+export interface Columns {
+  readonly [name: string]: Column;
+}
+
+export interface ColumnArrays {
+  f32: Float32Array;
+  f64: Float64Array;
+  i32: Int32Array;
+  u32: Uint32Array;
+  u8: Uint8Array;
+}
+/** The array that holds a column. */
+export type ArrayFor<S extends ColumnSpec> = S extends Column<infer D> ? ColumnArrays[D] : Float32Array;
+export type ArraysFor<X extends ColumnSpecs> = { readonly [K in keyof X]: ArrayFor<X[K]> };
+
+/** Where a column lies: element k of row r is `array[offset + r * stride + k]`. */
+export interface ColumnView<A extends TypedArray = TypedArray> {
+  readonly array: A;
+  readonly offset: number;
+  readonly stride: number;
+  readonly size: number;
+}
+
+const TYPES: { readonly [D in ColumnType]: true } = { f32: true, f64: true, i32: true, u32: true, u8: true };
+
+/** A whole number from `least` on, or a DataError that names it. */
+export function checkCount(what: string, value: number, least: number): number {
+  if (Number.isSafeInteger(value) && value >= least) return value;
+  throw new DataError(`${what} must be a whole number from ${least} on, not ${String(value)}`);
+}
+
+/** A column from what the caller wrote. */
+export function columnOf(name: string, spec: ColumnSpec): Column {
+  const { dtype, size } = typeof spec === "number" ? { dtype: "f32" as const, size: spec } : spec;
+  if (!Object.hasOwn(TYPES, dtype))
+    throw new DataError(`column "${name}": "${String(dtype)}" is not one of ${Object.keys(TYPES).join(", ")}`);
+  return { dtype, size: checkCount(`the size of column "${name}"`, size, 1) };
+}
+
+export const columnsOf = (specs: ColumnSpecs): Columns =>
+  Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, columnOf(name, spec)]));
+
+export const rowBytes = ({ dtype, size }: Column): number => STORAGE_BYTES[dtype] * size;
+
+/** Rows wider than a cache line gain nothing from lying in a record. */
+const NARROW_BYTES = 64;
+const RECORD_ALIGNMENT = 8;
+
+/** Byte offsets of columns in a record, widest elements first so that all are aligned. */
+function arrangeRecord(columns: Columns): { offsets: Map<string, number>; bytes: number } {
+  const offsets = new Map<string, number>();
+  const narrow = Object.entries(columns).filter(([, column]) => rowBytes(column) <= NARROW_BYTES);
+  let end = 0;
+  for (const width of [8, 4, 1]) {
+    for (const [name, column] of narrow) {
+      // A row that can be moved in words of eight bytes is placed where that is possible.
+      const bytes = rowBytes(column);
+      const alignment = bytes % 8 === 0 ? 8 : bytes % 4 === 0 ? 4 : 1;
+      if (alignment !== width) continue;
+      offsets.set(name, end);
+      end += bytes;
+    }
+  }
+  return { offsets, bytes: Math.ceil(end / RECORD_ALIGNMENT) * RECORD_ALIGNMENT };
+}
+
+/** How columns are stored: one record per row where rows are narrow, or every column by itself. */
+export type Arrangement = "records" | "separate";
+
+/** Where the parts of a storage lie in the heap; can be sent to another thread. */
+export interface StorageAddress {
+  readonly record: number | undefined;
+  readonly own: { readonly [name: string]: number };
+}
+
+/** The memory of a set of columns. */
+export class Storage {
+  readonly columns: Columns;
+  readonly rows: number;
+  readonly address: StorageAddress;
+  readonly #views = new Map<string, ColumnView>();
+  /** Bytes of a record; 0 without one. */
+  readonly recordBytes: number;
+  readonly bytes: number;
+  /** Whether the memory was taken here, and is given back here. */
+  readonly #owned: boolean;
+
+  constructor(columns: Columns, rows: number, arrangement: Arrangement, at?: StorageAddress) {
+    this.#owned = at === undefined;
+    this.columns = columns;
+    this.rows = rows;
+    const { offsets, bytes } = arrangement === "records" ? arrangeRecord(columns) : { offsets: new Map(), bytes: 0 };
+    this.recordBytes = bytes;
+    const record = at ? at.record : bytes > 0 ? heap().allocate(bytes * rows) : undefined;
+    const own: { [name: string]: number } = {};
+    let total = bytes * rows;
+    for (const [name, column] of Object.entries(columns)) {
+      const inRecord: number | undefined = offsets.get(name);
+      if (inRecord !== undefined && record !== undefined) this.#addRecord(name, record, inRecord);
+      else {
+        const place = at?.own[name] ?? heap().allocate(rowBytes(column) * rows);
+        own[name] = place;
+        total += rowBytes(column) * rows;
+        const array = viewArray(column.dtype, heap().buffer, place, rows * column.size);
+        this.#views.set(name, { array, offset: 0, stride: column.size, size: column.size });
+      }
+    }
+    this.bytes = total;
+    this.address = { record, own };
+  }
+
+  #addRecord(name: string, record: number, offset: number): void {
+    const { dtype, size } = this.columns[name] as Column;
+    const width = STORAGE_BYTES[dtype];
+    const stride = this.recordBytes / width;
+    const array = viewArray(dtype, heap().buffer, record, stride * this.rows);
+    this.#views.set(name, { array, offset: offset / width, stride, size });
+  }
+
+  view(name: string): ColumnView {
+    const found = this.#views.get(name);
+    if (!found) throw new DataError(`there is no column "${name}"; columns are ${[...this.#views.keys()].join(", ")}`);
+    return found;
+  }
+
+  /** Rows `first` to `first + count - 1` (wrapping around) of a column, as an array of their own. */
+  copy(name: string, first: number, count: number): TypedArray {
+    const { array, offset, stride, size } = this.view(name);
+    const out = new (array.constructor as new (length: number) => TypedArray)(count * size);
+    for (let r = 0; r < count; r++) {
+      const from = offset + ((first + r) % this.rows) * stride;
+      for (let k = 0; k < size; k++) out[r * size + k] = array[from + k] as number;
+    }
+    return out;
+  }
+
+  /** Writes rows from `first` on (wrapping around). */
+  fill(name: string, first: number, values: ArrayLike<number>): void {
+    const { array, offset, stride, size } = this.view(name);
+    for (let r = 0; r < values.length / size; r++) {
+      const to = offset + ((first + r) % this.rows) * stride;
+      for (let k = 0; k < size; k++) array[to + k] = values[r * size + k] as number;
+    }
+  }
+
+  /** Gives the memory back. */
+  dispose(): void {
+    this.#views.clear();
+    if (!this.#owned) return;
+    if (this.address.record !== undefined) heap().release(this.address.record);
+    for (const place of Object.values(this.address.own)) heap().release(place);
+  }
+}
+
+/** How long an array of `rows` rows must be; a DataError otherwise. */
+export function checkLength(what: string, array: ArrayLike<number> | undefined, expected: number, why: string): void {
+  if (array !== undefined && array !== null && array.length === expected) return;
+  const got = array === undefined || array === null ? "missing" : `${array.length} long`;
+  throw new DataError(`${what} must have ${expected} elements (${why}), it is ${got}`);
+}

@@ -1,0 +1,139 @@
+/**
+ * @file RolloutBuffer and ExperienceTable.
+ */
+import { describe, expect, test } from "vitest";
+import { RolloutBuffer } from "../../src/buffers/rollout.ts";
+import { ExperienceTable } from "../../src/buffers/table.ts";
+import { DataError } from "../../src/kernels/errors.ts";
+import { targets } from "./support.ts";
+
+const make = (options: { seed?: number; target?: (typeof targets)[number] } = {}) =>
+  new RolloutBuffer({
+    steps: 4,
+    environments: 3,
+    observation: 2,
+    action: { dtype: "i32", size: 1 },
+    columns: { value: 1 },
+    ...options,
+  });
+type Made = ReturnType<typeof make>;
+
+/** Step t of environment e says 10 t + e everywhere. */
+const rows = (t: number): number[] => [0, 1, 2].map((e) => 10 * t + e);
+const pairs = (t: number): number[] => rows(t).flatMap((n) => [n, -n]);
+function fill(buffer: Made, steps = 4): void {
+  buffer.begin(pairs(0));
+  for (let t = 0; t < steps; t++)
+    buffer.add({
+      action: rows(t),
+      reward: rows(t),
+      terminated: rows(t).map((n) => n % 2),
+      truncated: [false, false, true],
+      value: rows(t),
+      nextObservation: pairs(t + 1),
+    });
+}
+
+describe("RolloutBuffer", () => {
+  test("keeps steps + 1 observations and steps of everything else, step-major", () => {
+    const buffer = make();
+    fill(buffer);
+    const { columns } = buffer;
+    expect([buffer.full, buffer.length, buffer.size]).toEqual([true, 4, 12]);
+    expect([...columns.observation]).toEqual([0, 1, 2, 3, 4].flatMap(pairs));
+    expect(columns.observation.length).toBe((4 + 1) * 3 * 2);
+    expect([...columns.action]).toEqual([0, 1, 2, 3].flatMap(rows));
+    expect([...columns.value]).toEqual([0, 1, 2, 3].flatMap(rows));
+    expect([...columns.terminated]).toEqual([0, 1, 2, 3].flatMap(rows).map((n) => n % 2));
+    expect([...columns.truncated]).toEqual([0, 1, 2, 3].flatMap(() => [0, 0, 1]));
+  });
+
+  test("needs begin before each rollout: nothing is carried over silently", () => {
+    const buffer = make();
+    const step = {
+      action: rows(0),
+      reward: rows(0),
+      terminated: [0, 0, 0],
+      truncated: [0, 0, 0],
+      value: rows(0),
+      nextObservation: pairs(1),
+    };
+    expect(() => buffer.add(step)).toThrow(/call begin\(observation\)/);
+    expect(() => buffer.observation).toThrow(DataError);
+    expect(() => buffer.minibatches(3, () => {})).toThrow(DataError);
+    fill(buffer);
+    expect(() => buffer.add(step)).toThrow(/all 4 steps are there/);
+    buffer.reset();
+    expect(() => buffer.add(step)).toThrow(/call begin\(observation\)/);
+    buffer.begin(pairs(7));
+    expect([...buffer.observation]).toEqual(pairs(7));
+  });
+
+  test.each(targets)("minibatches hold every row once, in an order of seed and epoch (%s)", (target) => {
+    const [a, b] = [make({ seed: 3, target }), make({ seed: 3 })];
+    fill(a);
+    fill(b);
+    const seen: number[] = [];
+    const other: number[] = [];
+    a.minibatches(4, (batch, number) => {
+      expect(number).toBe(seen.length / 4);
+      for (let i = 0; i < 4; i++) {
+        const n = batch.action[i] as number;
+        expect([batch.reward[i], batch.value[i], batch.observation[2 * i]]).toEqual([n, n, n]);
+        expect(batch.terminated[i]).toBe(n % 2);
+        seen.push(n);
+      }
+    });
+    b.minibatches(6, (batch) => other.push(...batch.action));
+    expect(other).toEqual(seen);
+    expect([...seen].sort((x, y) => x - y)).toEqual([0, 1, 2, 3].flatMap(rows));
+    const next: number[] = [];
+    a.minibatches(4, (batch) => next.push(...batch.action));
+    expect(next).not.toEqual(seen);
+    a.epochs = 0;
+    const again: number[] = [];
+    a.minibatches(4, (batch) => again.push(...batch.action));
+    expect(again).toEqual(seen);
+  });
+
+  test("wrong input is refused before anything is written", () => {
+    const buffer = make();
+    buffer.begin(pairs(0));
+    const step = {
+      action: rows(5),
+      reward: rows(5),
+      terminated: [0, 0, 0],
+      truncated: [0, 0, 0],
+      value: rows(5),
+      nextObservation: pairs(5),
+    };
+    for (const name of ["action", "reward", "terminated", "truncated", "value", "nextObservation"] as const)
+      expect(() => buffer.add({ ...step, [name]: [1] })).toThrow(new RegExp(`"${name}" must have`));
+    expect(buffer.length).toBe(0);
+    expect([...buffer.columns.action]).toEqual(new Array(12).fill(0));
+    expect(() => buffer.begin([1])).toThrow(DataError);
+    fill(buffer, 3);
+    expect(() => buffer.minibatches(3, () => {})).toThrow(/3 of 4 steps are there/);
+    buffer.add(step);
+    expect(() => buffer.minibatches(5, () => {})).toThrow(/5 does not divide the 12 rows/);
+    expect(() => make({ seed: -1 })).toThrow(DataError);
+  });
+});
+
+describe("ExperienceTable", () => {
+  test("grows without losing a row", () => {
+    const table = new ExperienceTable({ columns: { observation: 2, action: { dtype: "u8", size: 1 } }, capacity: 2 });
+    for (let n = 0; n < 9; n++) expect(table.append({ observation: [n, -n], action: n })).toBe(n);
+    expect(table.appendRows({ observation: [9, -9, 10, -10], action: [9, 10] }, 2)).toBe(9);
+    expect(table.length).toBe(11);
+    expect([...table.column("action")]).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(table.column("observation")[21]).toBe(-10);
+    expect(() => table.append({ observation: [1], action: 1 })).toThrow(/"observation" must have 2 elements/);
+    expect(() => table.appendRows({ observation: [1, 2], action: [] }, 1)).toThrow(DataError);
+    expect(table.length).toBe(11);
+    table.clear();
+    expect(table.append({ observation: [1, 2], action: 3 })).toBe(0);
+    expect(() => new ExperienceTable({ columns: {} })).toThrow(DataError);
+    expect(() => new ExperienceTable({ columns: { a: 1 }, capacity: 0 })).toThrow(DataError);
+  });
+});
