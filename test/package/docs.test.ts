@@ -72,16 +72,20 @@ describe("docs/architecture.md", () => {
 });
 
 describe("links between pages", () => {
-  test.each(["README.md", "CONTRIBUTING.md", "docs/kernels.md", "docs/architecture.md", "docs/bench.md"])(
-    "%s points to files that are there",
-    (name) => {
-      const text = readFileSync(page(name), "utf8");
-      const links = [...text.matchAll(/\]\(([^)#:]+)\)/g)].map((found) => found[1] ?? "");
-      const paths = [...text.matchAll(/`((?:src|test|docs|scripts)\/[\w./-]+)`/g)].map((found) => found[1] ?? "");
-      const folder = name.includes("/") ? name.replace(/[^/]*$/, "") : "";
-      for (const path of links) expect(() => readFileSync(page(folder + path)), path).not.toThrow();
-      for (const path of paths.filter((p) => /\.\w+$/.test(p)))
-        expect(() => readFileSync(page(path)), path).not.toThrow();
-    },
-  );
+  test.each([
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/kernels.md",
+    "docs/data-plane.md",
+    "docs/architecture.md",
+    "docs/bench.md",
+  ])("%s points to files that are there", (name) => {
+    const text = readFileSync(page(name), "utf8");
+    const links = [...text.matchAll(/\]\(([^)#:]+)\)/g)].map((found) => found[1] ?? "");
+    const paths = [...text.matchAll(/`((?:src|test|docs|scripts)\/[\w./-]+)`/g)].map((found) => found[1] ?? "");
+    const folder = name.includes("/") ? name.replace(/[^/]*$/, "") : "";
+    for (const path of links) expect(() => readFileSync(page(folder + path)), path).not.toThrow();
+    for (const path of paths.filter((p) => /\.\w+$/.test(p)))
+      expect(() => readFileSync(page(path)), path).not.toThrow();
+  });
 });
