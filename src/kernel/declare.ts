@@ -227,6 +227,8 @@ type FunctionArray<E> =
     : E extends Row<infer R>
       ? ReadonlyList<FunctionArray<R>>
       : ReadonlyList<Element<E>>;
+/** What helper functions see of one element of a struct's array: fields that can be read and written. */
+export type StateOf<F extends Fields> = { -readonly [K in keyof F]: Element<F[K]> };
 /** What the function sees of a declared entry. */
 type FunctionArgument<T> =
   T extends Scalar<infer D>

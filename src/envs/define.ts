@@ -1,0 +1,116 @@
+/**
+ * @file What an environment is: a record of numbers it depends on, a state, two spaces, and pure functions over them.
+ *
+ * The functions are read and compiled by the kernel compiler, so they are written in its language (docs/kernels.md).
+ * Time limits, episode statistics, auto-reset and seeds belong to `vector/`: a definition knows nothing of them.
+ */
+import type { Fields, Inline, KernelArray, RandomStream } from "../kernel/declare.ts";
+import { inline, type StateOf } from "../kernel/declare.ts";
+import { LockstepError } from "../platform/errors.ts";
+import type { Canvas } from "./canvas.ts";
+import { type Box, type Discrete, flatSize, type MultiDiscrete } from "./spaces.ts";
+
+/** A definition that cannot be, or a use of an environment that makes no sense; nothing has been changed. */
+export class EnvironmentError extends LockstepError {
+  override readonly name: string = "EnvironmentError";
+}
+
+/** Numbers that an environment depends on, with the values they have unless overridden. */
+export interface Params {
+  readonly [name: string]: number;
+}
+export type ParamsOf<P extends Params> = { readonly [K in keyof P]: number };
+
+/** Spaces that compiled environments have: rows of numbers, or one whole number. */
+export type ObservationSpace = Box<"f32" | "u8"> | Discrete;
+export type ActionSpace = Discrete | MultiDiscrete | Box<"f32">;
+/** An action as the functions see it: a number, or a row of them. */
+export type ActionOf<A extends ActionSpace> = A extends Discrete ? number : KernelArray;
+
+export interface StepContext<P extends Params> {
+  readonly params: ParamsOf<P>;
+  /** Numbers of this environment, episode and step alone. */
+  readonly rng: RandomStream;
+}
+export interface StepResult {
+  readonly reward: number;
+  readonly terminated: boolean;
+}
+
+export interface EnvSpec<S extends Fields, P extends Params, O extends ObservationSpace, A extends ActionSpace> {
+  readonly id: string;
+  readonly params: P;
+  readonly state: S;
+  readonly observation: O;
+  readonly action: A;
+  /** Steps after which an episode is truncated; without a limit unless given. */
+  readonly maxSteps?: number;
+  /** What solving means, in words. */
+  readonly solved?: string;
+  /** Puts a state at the beginning of an episode. It holds what the episode before left. */
+  reset(s: StateOf<S>, context: StepContext<P>): void;
+  /** One step, in place. */
+  step(s: StateOf<S>, action: ActionOf<A>, context: StepContext<P>): StepResult;
+  /** Writes what the agent sees. */
+  observe(s: StateOf<S>, obs: KernelArray, context: { readonly params: ParamsOf<P> }): void;
+  /** Draws a state. */
+  draw?(s: StateOf<S>, canvas: Canvas, params: ParamsOf<P>): void;
+}
+
+/** A definition as the rest of the system uses it: the functions stand ready to be inlined into kernels. */
+export interface Environment<
+  S extends Fields = Fields,
+  P extends Params = Params,
+  O extends ObservationSpace = ObservationSpace,
+  A extends ActionSpace = ActionSpace,
+> {
+  readonly id: string;
+  readonly params: P;
+  readonly state: S;
+  readonly observation: O;
+  readonly action: A;
+  readonly maxSteps: number | undefined;
+  readonly solved: string | undefined;
+  readonly functions: EnvFunctions;
+  /** A method, so that an environment with parameters of its own is still an `Environment`. */
+  draw?(s: never, canvas: Canvas, params: ParamsOf<P>): void;
+}
+export interface EnvFunctions {
+  readonly reset: Inline;
+  readonly step: Inline;
+  readonly observe: Inline;
+}
+
+/** Numbers in a row of observations. */
+export const observationSize = (space: ObservationSpace): number => (space.kind === "discrete" ? 1 : flatSize(space));
+/** Numbers in an action. */
+export function actionSize(space: ActionSpace): number {
+  switch (space.kind) {
+    case "discrete":
+      return 1;
+    case "multiDiscrete":
+      return space.counts.length;
+    case "box":
+      return flatSize(space);
+    default:
+      return space satisfies never;
+  }
+}
+
+/** Makes an environment of its parts. */
+export function defineEnv<
+  const S extends Fields,
+  const P extends Params,
+  const O extends ObservationSpace,
+  const A extends ActionSpace,
+>(spec: EnvSpec<S, P, O, A>): Environment<S, P, O, A> {
+  const { id, params, state, observation, action, maxSteps, solved, draw } = spec;
+  if (!id) throw new EnvironmentError("an environment needs an id");
+  if (maxSteps !== undefined && !(Number.isSafeInteger(maxSteps) && maxSteps >= 1))
+    throw new EnvironmentError(`${id}: maxSteps must be a whole number from 1 on, it is ${maxSteps}`);
+  for (const [name, value] of Object.entries(params))
+    if (typeof value !== "number")
+      throw new EnvironmentError(`${id}: the parameter "${name}" is ${value}, not a number`);
+  const functions = { reset: inline(spec.reset), step: inline(spec.step), observe: inline(spec.observe) };
+  return { id, params, state, observation, action, maxSteps, solved, functions, draw: draw as never };
+}

@@ -1,0 +1,52 @@
+/**
+ * @file GaussianBandit-misc: one arm pays nothing, the other a noisy amount whose mean is drawn for every episode (as in
+ * gymnax).
+ */
+import { f32, i32 } from "../../kernel/declare.ts";
+import { defineEnv } from "../define.ts";
+import { box, discrete } from "../spaces.ts";
+
+export const GaussianBandit = defineEnv({
+  id: "GaussianBandit-misc",
+  params: {
+    /** The mean of the second arm's mean, and the standard deviation of that. */
+    mean: -1,
+    spread: 1,
+    /** The standard deviation of a reward. */
+    noise: 0.1,
+    /** 1: the time in the observation goes from -1 to 1 over `timeScale` steps; 0: it is the number of steps. */
+    normalizeTime: 1,
+    timeScale: 100,
+  },
+  state: { mu: f32, lastAction: i32, lastReward: f32, time: i32 },
+  observation: box([4]),
+  action: discrete(2),
+  maxSteps: 100,
+  solved: "a mean return of 5, of the 8.3 that could be had on average",
+  reset(s, { params, rng }) {
+    s.mu = params.mean + params.spread * rng.normal();
+    s.lastAction = 0;
+    s.lastReward = 0;
+    s.time = 0;
+  },
+  step(s, action, { params, rng }) {
+    const reward = action === 1 ? s.mu + params.noise * rng.normal() : 0;
+    s.lastAction = action;
+    s.lastReward = reward;
+    s.time += 1;
+    return { reward, terminated: false };
+  },
+  observe(s, obs, { params }) {
+    const time = Math.fround(s.time);
+    obs[0] = s.lastReward;
+    obs[1] = s.lastAction === 0 ? 1 : 0;
+    obs[2] = s.lastAction === 1 ? 1 : 0;
+    obs[3] = params.normalizeTime > 0 ? (2 * time) / params.timeScale - 1 : time;
+  },
+  draw(s, canvas) {
+    canvas.view([-1, -4], [2, 4]);
+    canvas.line([-1, 0], [2, 0], "grey");
+    canvas.line([1, 0], [1, s.mu], "blue");
+    canvas.circle([s.lastAction, s.lastReward], 0.1, s.lastReward < 0 ? "red" : "green");
+  },
+});
