@@ -10,7 +10,7 @@ import type { Buffer, Expr, For, Local, Module, Stmt } from "../nodes.ts";
 import { REDUCE_PARTIALS, SHARD_ALIGN } from "../types.ts";
 import { assignedLocals, eachStmt, withBodies } from "../walk.ts";
 import { costOf } from "./cost.ts";
-import { mayVectorise, sharedAccesses } from "./dependence.ts";
+import { AffineForms, mayVectorise, sharedAccesses } from "./dependence.ts";
 import { exposedReads } from "./exposed.ts";
 import { LaneCode, NotVectorisable } from "./lanes.ts";
 import { fromMemory, identityOf, PartialsInMemory, renameLocals, toMemory } from "./reductions.ts";
@@ -166,6 +166,26 @@ function inMemory(b: Builder, s: For, lanes: number, range: MainRange, partials:
   b.emit({ ...s, axis: "vector", begin: range.begin, end: range.middle, step: lanes, reductions: [], body: main });
 }
 
+/** Vectors that a fill stores in one round. */
+const FILL_VECTORS = 4;
+
+/** Whether a serial loop does nothing but store one value to elements in a row. */
+function isFill(s: Stmt): s is For {
+  if (s.kind !== "for" || s.axis !== "serial" || s.step !== 1 || s.reductions.length > 0) return false;
+  const [only, ...more] = s.body;
+  if (only?.kind !== "store" || more.length > 0 || only.value.kind !== "const") return false;
+  return new AffineForms(s).of(only.index)?.stride === 1;
+}
+
+/** A body that runs once for each iteration, with its fills as vector loops. */
+function withFills(body: readonly Stmt[], lanes: number): Stmt[] {
+  return body.flatMap((s) =>
+    isFill(s)
+      ? vectorLoop({ ...s, axis: "parallel" }, [lanes * FILL_VECTORS, lanes])
+      : withBodies(s, (inner) => withFills(inner, lanes)),
+  );
+}
+
 function vectorised(s: For, machine: VectorMachine): Stmt[] {
   const lanes = machine.vectorBytes / 4;
   try {
@@ -175,7 +195,8 @@ function vectorised(s: For, machine: VectorMachine): Stmt[] {
     return vectorLoop(s, vectors > 1 ? [lanes * vectors, lanes] : [lanes]);
   } catch (error) {
     if (!(error instanceof NotVectorisable)) throw error;
-    return [s.axis === "partial" ? s : serial(s, s.begin, s.end)];
+    if (s.axis === "partial") return [s];
+    return [{ ...serial(s, s.begin, s.end), body: withFills(s.body, machine.vectorBytes / 4) }];
   }
 }
 
