@@ -7,10 +7,25 @@
  */
 import { newArray, type TypedArray } from "./arrays.ts";
 import { IrError } from "./build.ts";
-import type { Buffer, Expr, For, Func, Label, Launch, Load, Local, Module, Reduction, Stmt, Store } from "./nodes.ts";
+import type {
+  Buffer,
+  Expr,
+  For,
+  Func,
+  Label,
+  Launch,
+  Load,
+  Local,
+  Module,
+  Recur,
+  Reduction,
+  Stmt,
+  Store,
+} from "./nodes.ts";
 import { reduceIdentity, shardLength } from "./reduce.ts";
 import { binaryValue, convertValue, fmaValue, roundTo, unaryValue } from "./scalar.ts";
-import { REDUCE_PARTIALS } from "./types.ts";
+import { type DType, REDUCE_PARTIALS, SCAN_BLOCK } from "./types.ts";
+import { eachStmt } from "./walk.ts";
 
 export { newArray, type TypedArray } from "./arrays.ts";
 
@@ -148,6 +163,16 @@ class Frame {
         const x = this.value(e.x);
         return Array.from({ length: e.x.lanes }, (_, l) => laneOf(x, l)).some((v) => v !== 0) ? 1 : 0;
       }
+      case "shuffle": {
+        const [a, b] = [this.value(e.a), this.value(e.b)];
+        const n = e.a.lanes;
+        return lanewise(e.lanes, (l) => {
+          const from = e.order[l] as number;
+          return from < n ? laneOf(a, from) : laneOf(b, from - n);
+        });
+      }
+      case "lane":
+        return laneOf(this.value(e.x), e.at);
       default:
         return e satisfies never;
     }
@@ -180,6 +205,8 @@ class Frame {
       case "assign":
         this.set(s.local, this.value(s.value));
         return undefined;
+      case "recur":
+        throw new IrError("a recurrence outside of a scan");
       case "store":
         this.#store(s);
         return undefined;
@@ -250,9 +277,57 @@ class Frame {
           this.set((s.reductions[n] as Reduction).local, total);
         });
         return undefined;
+      case "scan":
+        return this.#scan(s);
       default:
         return s.axis satisfies never;
     }
+  }
+
+  /** Blocks of a scan, then the rest one by one; see SCAN_BLOCK. */
+  #scan(s: For): Leaving {
+    const outermost = this.#machine.race === undefined;
+    if (outermost) this.#machine.race = { iteration: 0, shadows: new Map() };
+    const indices = [...this.#indices(s)];
+    const whole = indices.length - (indices.length % SCAN_BLOCK);
+    for (let k = 0; k < indices.length; k += k < whole ? SCAN_BLOCK : 1)
+      this.#scanBlock(s, indices.slice(k, k + (k < whole ? SCAN_BLOCK : 1)), outermost);
+    if (outermost) this.#machine.race = undefined;
+    return undefined;
+  }
+
+  #scanBlock(s: For, indices: readonly number[], outermost: boolean): void {
+    const frames = indices.map(() => this.child(this.#machine));
+    // Local arrays belong to an iteration, and those of a block are under way together.
+    const arrays = indices.map(() =>
+      [...filledLocals(s.body)].map((b) => [b, newArray(b.storage, b.length ?? 0)] as const),
+    );
+    let begin = 0;
+    for (const [end, step] of [...s.body.entries(), [s.body.length, undefined] as const]) {
+      if (step && step.kind !== "recur") continue;
+      const part = { ...s, body: s.body.slice(begin, end) };
+      const enter = (k: number): void => {
+        for (const [b, array] of arrays[k] ?? []) this.#machine.memory.set(b, array);
+      };
+      indices.forEach((i, k) => {
+        enter(k);
+        this.#iteration(part, i, frames[k] as Frame, outermost);
+      });
+      begin = end + 1;
+      if (step) this.#recur(step, frames, enter);
+    }
+  }
+
+  #recur({ local: l, term, factor }: Recur, frames: readonly Frame[], enter: (k: number) => void): void {
+    const maps = frames.map((f, k) => {
+      enter(k);
+      return { a: f.scalar(factor), b: f.scalar(term) };
+    });
+    const values = recurrence(l.dtype, maps, this.read(l) as number);
+    frames.forEach((f, k) => {
+      f.set(l, values[k] as number);
+    });
+    this.set(l, values.at(-1) as number);
   }
 
   /** One iteration of a parallel loop, with race detection in the outermost one. */
@@ -344,6 +419,36 @@ function combineByHalving(r: Reduction, partials: readonly number[]): number {
     list = list.slice(0, half).map((v, l) => binaryValue(r.op, r.local.dtype, v, list[l + half] as number));
   }
   return list[0] as number;
+}
+
+/** Local buffers that statements store to. */
+function filledLocals(body: readonly Stmt[]): Set<Buffer> {
+  const found = new Set<Buffer>();
+  eachStmt(body, (s) => {
+    if (s.kind === "store" && s.buffer.space === "local") found.add(s.buffer);
+  });
+  return found;
+}
+
+/** One map of a recurrence: x becomes b + a * x. */
+interface LinearMap {
+  readonly a: number;
+  readonly b: number;
+}
+
+/** The values of a recurrence over one block, or over one iteration of the rest. */
+function recurrence(dtype: DType, maps: readonly LinearMap[], x: number): number[] {
+  const times = (a: number, b: number): number => binaryValue("mul", dtype, a, b);
+  const after = ({ a, b }: LinearMap, value: number): number => binaryValue("add", dtype, b, times(a, value));
+  const both = (second: LinearMap, first: LinearMap): LinearMap => ({
+    a: times(second.a, first.a),
+    b: after(second, first.b),
+  });
+  if (maps.length < SCAN_BLOCK) return maps.map((map) => after(map, x));
+  const [m0, m1, m2, m3] = maps as [LinearMap, LinearMap, LinearMap, LinearMap];
+  const m01 = both(m1, m0);
+  const x1 = after(m01, x);
+  return [after(m0, x), x1, after(m2, x1), after(both(both(m3, m2), m01), x)];
 }
 
 /** What the entry is called with: an array for each of its buffers, a number for each parameter. */

@@ -5,7 +5,7 @@ import * as ir from "../ir/build.ts";
 import type { Buffer, Label, Load, Local, Reduction, Site, Stmt, Store } from "../ir/nodes.ts";
 import { findConflict } from "../ir/passes/dependence.ts";
 import { setPlace } from "../ir/places.ts";
-import { type DType, isFloat, isInteger, type StorageType } from "../ir/types.ts";
+import { type AxisKind, type DType, isFloat, isInteger, type StorageType } from "../ir/types.ts";
 import { eachStmt } from "../ir/walk.ts";
 import { negate } from "./conversions.ts";
 import type { ScalarName } from "./declare.ts";
@@ -21,6 +21,7 @@ import {
   eachStep,
   type Mark,
   type ParallelStep,
+  type RecurStep,
   type Step,
   type Stream,
   type Term,
@@ -44,6 +45,8 @@ const INFERRED: { readonly [D in DType]: ScalarName } = {
   u32: "u32",
   bool: "bool",
 };
+/** Loops whose iterations must not meet in memory. */
+const INDEPENDENT: ReadonlySet<AxisKind> = new Set<AxisKind>(["parallel", "scan"]);
 /** Arrays up to this length are cleared by single stores. */
 const FEW = 16;
 
@@ -158,6 +161,8 @@ export class Lowering {
         return b.exit(this.#labels.get(step.mark) as Label);
       case "parallel":
         return this.#parallel(step);
+      case "recur":
+        return this.#recur(step);
       case "assert": {
         this.sites.push({ reason: "assert", message: step.message, place: placeOfSpan(step.span) });
         const site = this.sites.length;
@@ -266,8 +271,8 @@ export class Lowering {
     const type = this.#types.of(step.count);
     if (heldAs(type) !== "i32" && type.kind !== "u32") {
       const text = textOf(step.count.span);
-      const problem = `the count of parallel, \`${text}\`, is ${printType(type)}`;
-      throw new Refusal({ problem, advice: `make it an i32: \`parallel(${text} | 0, ...)\`` }, step.count.span);
+      const problem = `the count of ${step.axis}, \`${text}\`, is ${printType(type)}`;
+      throw new Refusal({ problem, advice: `make it an i32: \`${step.axis}(${text} | 0, ...)\`` }, step.count.span);
     }
     const end = this.#terms.value(step.count, "i32");
     const reductions = [...step.reductions].map(([variable, op]): Reduction => {
@@ -278,7 +283,14 @@ export class Lowering {
     const label = ir.label(step.index.name);
     const index = this.#local(step.index);
     const body = this.#body(step.body);
-    this.#b.emit({ kind: "for", label, axis: "parallel", index, begin: ir.i32(0), end, step: 1, body, reductions });
+    this.#b.emit({ kind: "for", label, axis: step.axis, index, begin: ir.i32(0), end, step: 1, body, reductions });
+  }
+  #recur({ variable, value, factor, term, span }: RecurStep): void {
+    if (variable.declared) this.#terms.checkHolds(value, variable.declared, variable.name, span);
+    const of = this.#local(variable);
+    this.#types.of(value);
+    if (!isFloat(of.dtype)) refuse("scanAssignment", span, variable.name);
+    this.#b.emit(ir.recur(of, this.#terms.value(term, of.dtype), this.#terms.value(factor, of.dtype)));
   }
   #checkReduction(local: Local, op: Reduction["op"], variable: Variable, span: Span): void {
     const isBits = op === "and" || op === "or" || op === "xor";
@@ -291,7 +303,7 @@ export class Lowering {
   /** Refuses parallel loops in which two iterations certainly meet. */
   #checkIterations(body: readonly Stmt[]): void {
     eachStmt(body, (loop) => {
-      const conflict = loop.kind === "for" && loop.axis === "parallel" ? findConflict(loop) : undefined;
+      const conflict = loop.kind === "for" && INDEPENDENT.has(loop.axis) ? findConflict(loop) : undefined;
       const span = conflict && (this.#spans.get(conflict.store) ?? this.#spans.get(conflict.other));
       if (conflict && span) refuse("sharedElement", span, conflict.buffer.name);
     });

@@ -10,6 +10,7 @@ import { constantLimit, simplifyNode } from "../rewrites.ts";
 import {
   assignedLocals,
   assignmentCounts,
+  carriedLocals,
   eachExpr,
   eachStmt,
   mapExpr,
@@ -46,6 +47,7 @@ class CommonValues {
       const simplified = (x: Expr): Expr => simplifyNode(this.#named(this.#renamed(x), here, named));
       const renamed = withExprs(s, (e) => mapExpr(e, simplified));
       if (renamed.kind === "assign") return [...named, ...this.#assign(renamed, here)];
+      if (renamed.kind === "recur") this.#bump([renamed.local]);
       const bodies = stmtBodies(renamed);
       if (bodies.length === 0) return [...named, renamed];
       const changed = bodies.flatMap((inner) => [...assignedLocals(inner)]);
@@ -124,7 +126,7 @@ function withoutDead(body: readonly Stmt[], kept: ReadonlySet<Local>): readonly 
 function reducedLocals(f: Func): Set<Local> {
   const found = new Set<Local>();
   eachStmt(f.body, (s) => {
-    if (s.kind === "for") for (const r of s.reductions) found.add(r.local);
+    if (s.kind === "for") for (const l of carriedLocals(s)) found.add(l);
   });
   return found;
 }

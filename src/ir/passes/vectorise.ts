@@ -21,16 +21,17 @@ const UNROLL_COST = 400;
 
 const isParallel = (s: Stmt): s is For => s.kind === "for" && (s.axis === "parallel" || s.axis === "partial");
 
+/** Loops with scans inside stay serial, too: those become vector code of their own. */
 function containsParallel(body: readonly Stmt[]): boolean {
   let found = false;
   eachStmt(body, (s) => {
-    found ||= isParallel(s);
+    found ||= s.kind === "for" && (s.axis === "scan" || isParallel(s));
   });
   return found;
 }
 
 /** begin + the largest multiple of `step` that fits; begin when there is none. */
-function wholeSteps(begin: Expr, end: Expr, step: number): Expr {
+export function wholeSteps(begin: Expr, end: Expr, step: number): Expr {
   const n = binary("max", sub(end, begin), i32(0));
   return add(begin, and(n, i32(-step)));
 }
@@ -191,6 +192,7 @@ export function vectorise(module: Module, machine: VectorMachine): Module {
     body.flatMap((s) => {
       if (!isParallel(s)) return withBodies(s, visit);
       if (!containsParallel(s.body)) return vectorised(s, machine);
+      if (s.axis === "partial") return { ...s, body: visit(s.body) };
       return { ...serial(s, s.begin, s.end), body: visit(s.body) };
     });
   return rewriteFunctions(module, (f) => ({ ...f, body: visit(f.body) }));

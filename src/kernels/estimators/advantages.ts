@@ -5,18 +5,9 @@
  */
 import { f64 } from "../../kernel/declare.ts";
 import { allocate, kernel } from "../../kernel/kernel.ts";
+import { needAmount, needNumber } from "../checks.ts";
 import { DataError } from "../errors.ts";
-import {
-  type Floats,
-  floatType,
-  needArray,
-  needLength,
-  needNumber,
-  output,
-  type RunChoice,
-  rounding,
-  Variants,
-} from "./inputs.ts";
+import { type Floats, floatType, needLike, output, type RunChoice, rounding, Variants } from "../inputs.ts";
 
 export interface NormaliseOptions extends RunChoice {
   /** What is taken off the count under the variance: 1 (PyTorch, the default) or 0 (JAX, NumPy). */
@@ -59,7 +50,7 @@ export function normaliseAdvantages<A extends Floats>(
   const { ddof = 1, epsilon = 1e-8 } = options;
   const type = floatType(who, "advantages", advantages);
   needNumber(who, "ddof", ddof, ddof === 0 || ddof === 1, "0 or 1");
-  needNumber(who, "epsilon", epsilon, epsilon >= 0, "a number from 0 on");
+  needAmount(who, "epsilon", epsilon);
   const values = output(who, "out", input.out, advantages);
   if (advantages.length === 0) return values;
   if (advantages.length <= ddof)
@@ -113,8 +104,7 @@ export function explainedVariance<A extends Floats>(
   const who = "explainedVariance";
   const { targets } = input;
   const type = floatType(who, "targets", targets);
-  const predictions = needArray(who, "predictions", input.predictions, targets);
-  needLength(who, "predictions", predictions, targets.length, '"targets"');
+  const predictions = needLike(who, "predictions", input.predictions, targets);
   if (targets.length === 0) return Number.NaN;
   moments ??= allocate(f64, 2);
   momentsKernel.runner(options, type)({ predictions, targets, out: moments });

@@ -96,6 +96,7 @@ export class Facts {
       case "block":
       case "exit":
       case "fault":
+      case "recur":
         return;
       default:
         s satisfies never;

@@ -6,7 +6,7 @@ import { gunzipSync } from "node:zlib";
 import { expect } from "vitest";
 import { f32, f64, u8 } from "../../../src/kernel/declare.ts";
 import { allocate } from "../../../src/kernel/kernel.ts";
-import type { Floats, RunChoice } from "../../../src/kernels/estimators/inputs.ts";
+import type { Floats, RunChoice } from "../../../src/kernels/inputs.ts";
 import { availability, TARGET_NAMES } from "../../../src/runtime/targets.ts";
 
 /** Every target that works here, and two threads where there are threads. */
