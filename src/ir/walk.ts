@@ -373,15 +373,6 @@ export function assignmentCounts(f: Func): Map<Local, number> {
   return count;
 }
 
-/** The locals that statements read. */
-export function readLocals(body: readonly Stmt[]): Set<Local> {
-  const found = new Set<Local>();
-  eachExprIn(body, (e) => {
-    if (e.kind === "get") found.add(e.local);
-  });
-  return found;
-}
-
 /** The buffers of functions that were asked for before: every caller asks again. */
 const buffersOf = new WeakMap<Func, ReadonlySet<Buffer>>();
 function buffersIn(f: Func): ReadonlySet<Buffer> {
@@ -410,19 +401,23 @@ export function usedBuffers(body: readonly Stmt[]): Set<Buffer> {
   return found;
 }
 
-/** The functions of a module, callees before callers, the entry last. */
-export function functionsOf(module: Module): Func[] {
-  const seen = new Set<Func>();
+/** The functions of a module, callees before callers, the entry last; with whether each runs others. */
+export function callersOf(module: Module): Map<Func, boolean> {
+  const found = new Map<Func, boolean>();
   const visit = (f: Func): void => {
-    if (seen.has(f)) return;
+    if (found.has(f)) return;
+    let calls = false;
     eachStmt(f.body, (s) => {
-      if (s.kind === "call" || s.kind === "launch") visit(s.func);
+      if (s.kind !== "call" && s.kind !== "launch") return;
+      calls = true;
+      visit(s.func);
     });
-    seen.add(f);
+    found.set(f, calls);
   };
   visit(module.entry);
-  return [...seen];
+  return found;
 }
+export const functionsOf = (module: Module): Func[] => [...callersOf(module).keys()];
 
 const identities = new WeakMap<object, number>();
 let identityCount = 0;

@@ -60,7 +60,6 @@ const INTERLEAVE_COST = 48;
 /** Vectors side by side in a body without loops, by its operations: those of fewer wait for memory, not for results. */
 const SIDE_BY_SIDE: readonly { readonly below: number; readonly vectors: number }[] = [
   { below: 16, vectors: 1 },
-  { below: 64, vectors: 4 },
   { below: 192, vectors: 2 },
 ];
 
