@@ -7,6 +7,7 @@
  */
 import { newArray, type TypedArray } from "./arrays.ts";
 import { IrError } from "./build.ts";
+import { Machine } from "./machine.ts";
 import type {
   Buffer,
   Expr,
@@ -22,17 +23,13 @@ import type {
   Stmt,
   Store,
 } from "./nodes.ts";
-import { reduceIdentity, shardLength } from "./reduce.ts";
+import { combinePartials, recurrence, reduceIdentity, shardLength } from "./reduce.ts";
 import { binaryValue, convertValue, fmaValue, roundTo, unaryValue } from "./scalar.ts";
-import { type DType, REDUCE_PARTIALS, SCAN_BLOCK } from "./types.ts";
+import { REDUCE_PARTIALS, SCAN_BLOCK } from "./types.ts";
 import { eachStmt } from "./walk.ts";
 
 export { newArray, type TypedArray } from "./arrays.ts";
-
-/** Two iterations of one parallel loop touched the same element, and one of them wrote it. */
-export class RaceError extends Error {
-  override readonly name = "RaceError";
-}
+export { RaceError } from "./machine.ts";
 
 /** A value in a register: a number, or one number per lane. */
 type Value = number | readonly number[];
@@ -40,56 +37,6 @@ type Value = number | readonly number[];
 const laneOf = (v: Value, l: number): number => (typeof v === "number" ? v : (v[l] as number));
 function lanewise(lanes: number, f: (l: number) => number): Value {
   return lanes === 1 ? f(0) : Array.from({ length: lanes }, (_, l) => f(l));
-}
-
-/** Who touched an element in the running parallel loop: writer and reader iterations, -1 for none, -2 for several. */
-interface Shadow {
-  readonly writer: Int32Array;
-  readonly reader: Int32Array;
-}
-
-class Machine {
-  readonly memory = new Map<Buffer, TypedArray>();
-  /** The running parallel loop's iteration and what it touched; undefined outside. */
-  race: { iteration: number; shadows: Map<TypedArray, Shadow> } | undefined;
-  fault = 0;
-
-  array(b: Buffer): TypedArray {
-    let found = this.memory.get(b);
-    if (!found) {
-      if (b.space === "param") throw new IrError(`no memory given for ${b.name}`);
-      found = newArray(b.storage, (b.length ?? 0) * b.lanes);
-      if (b.data) found.set(b.data);
-      this.memory.set(b, found);
-    }
-    return found;
-  }
-
-  touch(b: Buffer, index: number, write: boolean): TypedArray {
-    const array = this.array(b);
-    // A clamped subscript of an empty buffer: targets read and write a spare element, and a fault is raised already.
-    if (array.length === 0 && index === 0 && this.fault) return newArray(b.storage, 1);
-    if (!(index >= 0 && index < array.length))
-      throw new IrError(`${b.name}[${index}] is out of range 0..${array.length - 1}`);
-    if (this.race && !this.fault && b.space !== "local" && b.space !== "table") this.#claim(b, array, index, write);
-    return array;
-  }
-
-  #claim(b: Buffer, array: TypedArray, index: number, write: boolean): void {
-    const race = this.race as NonNullable<typeof this.race>;
-    let shadow = race.shadows.get(array);
-    if (!shadow) {
-      shadow = { writer: new Int32Array(array.length).fill(-1), reader: new Int32Array(array.length).fill(-1) };
-      race.shadows.set(array, shadow);
-    }
-    const me = race.iteration;
-    const writer = shadow.writer[index] as number;
-    const reader = shadow.reader[index] as number;
-    const clash = (writer !== -1 && writer !== me) || (write && reader !== -1 && reader !== me);
-    if (clash) throw new RaceError(`iterations ${me} and ${writer === -1 ? reader : writer} share ${b.name}[${index}]`);
-    if (write) shadow.writer[index] = me;
-    else shadow.reader[index] = reader === -1 || reader === me ? me : -2;
-  }
 }
 
 /** How a list of statements ended: normally, or leaving through a label. */
@@ -376,7 +323,7 @@ class Frame {
         list[k % list.length] = frame.read(r.local) as number;
       });
     });
-    return s.reductions.map((r, n) => combineByHalving(r, partials[n] as number[]));
+    return s.reductions.map((r, n) => combinePartials(r.op, r.local.dtype, partials[n] as number[]));
   }
 
   #call(func: Func, buffers: readonly Buffer[], args: readonly Expr[]): void {
@@ -412,15 +359,6 @@ class Frame {
 const at = (list: readonly number[] | undefined, k: number): number =>
   (list as number[])[k % (list as number[]).length] as number;
 
-function combineByHalving(r: Reduction, partials: readonly number[]): number {
-  let list = partials;
-  while (list.length > 1) {
-    const half = list.length / 2;
-    list = list.slice(0, half).map((v, l) => binaryValue(r.op, r.local.dtype, v, list[l + half] as number));
-  }
-  return list[0] as number;
-}
-
 /** Local buffers that statements store to. */
 function filledLocals(body: readonly Stmt[]): Set<Buffer> {
   const found = new Set<Buffer>();
@@ -428,27 +366,6 @@ function filledLocals(body: readonly Stmt[]): Set<Buffer> {
     if (s.kind === "store" && s.buffer.space === "local") found.add(s.buffer);
   });
   return found;
-}
-
-/** One map of a recurrence: x becomes b + a * x. */
-interface LinearMap {
-  readonly a: number;
-  readonly b: number;
-}
-
-/** The values of a recurrence over one block, or over one iteration of the rest. */
-function recurrence(dtype: DType, maps: readonly LinearMap[], x: number): number[] {
-  const times = (a: number, b: number): number => binaryValue("mul", dtype, a, b);
-  const after = ({ a, b }: LinearMap, value: number): number => binaryValue("add", dtype, b, times(a, value));
-  const both = (second: LinearMap, first: LinearMap): LinearMap => ({
-    a: times(second.a, first.a),
-    b: after(second, first.b),
-  });
-  if (maps.length < SCAN_BLOCK) return maps.map((map) => after(map, x));
-  const [m0, m1, m2, m3] = maps as [LinearMap, LinearMap, LinearMap, LinearMap];
-  const m01 = both(m1, m0);
-  const x1 = after(m01, x);
-  return [after(m0, x), x1, after(m2, x1), after(both(both(m3, m2), m01), x)];
 }
 
 /** What the entry is called with: an array for each of its buffers, a number for each parameter. */

@@ -2,12 +2,12 @@
  * @file The last stage: steps over typed terms as IR.
  */
 import * as ir from "../ir/build.ts";
-import type { Buffer, Label, Load, Local, Reduction, Site, Stmt, Store } from "../ir/nodes.ts";
+import type { Buffer, Expr, Label, Load, Local, Reduction, Site, Stmt, Store } from "../ir/nodes.ts";
 import { findConflict } from "../ir/passes/dependence.ts";
 import { setPlace } from "../ir/places.ts";
 import { type AxisKind, type DType, isFloat, isInteger, type StorageType } from "../ir/types.ts";
 import { eachStmt } from "../ir/walk.ts";
-import { negate } from "./conversions.ts";
+import { negate, once } from "./conversions.ts";
 import type { ScalarName } from "./declare.ts";
 import type { Elaborated } from "./elaborate.ts";
 import { placeOfSpan, Refusal, type Span, textOf } from "./errors.ts";
@@ -229,6 +229,17 @@ export class Lowering {
     else this.#b.for("k", { begin: ir.i32(0), end: ir.i32(length) }, (k) => this.#b.store(buffer, k, nothing));
   }
 
+  /** The end of a loop whose bound is counted too; there is none beyond the last i32, which becomes a fault. */
+  #oneBeyond(bound: Expr, past: number, index: Variable): Expr {
+    const last = past > 0 ? 2147483647 : -2147483648;
+    const limit = once(this.#b, "bound", bound);
+    if (limit.kind !== "const" || limit.value === last) {
+      const message = `a loop over \`${index.name}\` cannot count beyond ${last}: write < or >`;
+      this.sites.push({ reason: "assert", message, place: index.span && placeOfSpan(index.span) });
+      this.#b.fault(ir.binary("eq", limit, ir.i32(last)), this.sites.length);
+    }
+    return ir.add(limit, ir.i32(past));
+  }
   #count(step: Step & { kind: "count" }): void {
     const { index, mark, body } = step;
     const counts = index.counts as NonNullable<Variable["counts"]>;
@@ -237,7 +248,7 @@ export class Lowering {
     const begin = this.#terms.value(counts.begin, "i32");
     const bound = this.#terms.value(counts.bound, "i32");
     const past = counts.compare === "<=" ? 1 : counts.compare === ">=" ? -1 : 0;
-    const end = past === 0 ? bound : ir.add(bound, ir.i32(past));
+    const end = past === 0 ? bound : this.#oneBeyond(bound, past, index);
     const variable = this.#local(index);
     const label = ir.label(index.name);
     this.#labels.set(mark, label);
