@@ -14,7 +14,8 @@ import { checksumOf, REQUEST, RESULT, type SamplingJob } from "./optimisations-w
 const OBSERVATION = 64;
 const BATCH = 1024;
 const PUSHES = 16;
-const STORED = 100_000;
+/** Half of what fits: a full ring has rows that are about to be overwritten, which the other thread leaves out. */
+const STORED = 50_000;
 /** Steps of arithmetic in the place of learning. */
 const LEARNING = 50_000;
 /** Milliseconds after which a sample that does not come is given up. */
@@ -37,7 +38,8 @@ function workerFile(): URL | undefined {
 export async function samplingElsewhere(): Promise<Forms | undefined> {
   const file = workerFile();
   if (file === undefined) return undefined;
-  const make = () => new ReplayBuffer({ capacity: STORED, observation: OBSERVATION, action: 1, columns: {}, seed: 1 });
+  const make = () =>
+    new ReplayBuffer({ capacity: 2 * STORED, observation: OBSERVATION, action: 1, columns: {}, seed: 1 });
   const [own, shared] = [make(), make()];
   const row = Float32Array.from({ length: OBSERVATION }, (_, i) => noise(i));
   const pushTo = (buffer: typeof own): void => {
