@@ -118,26 +118,40 @@ const rows = new Variants((type, truncating) =>
   ),
 );
 
+/** Steps that all environments take before the next ones: rows that lie far apart are met while they are near. */
+const TILE = 16;
+
 /** Environments as neighbours: each is a lane with its own chain. */
 const lanes = new Variants((type, truncating) =>
   kernel(
-    { ...columns(type), lastValues: type.array(), truncating: constant(truncating), difference },
+    { ...columns(type), lastValues: type.array(), truncating: constant(truncating), difference, tile: constant(TILE) },
     (args, { parallel }) => {
-      const { rewards, values, advantages, returns, lastValues, difference } = args;
+      const { rewards, values, advantages, returns, lastValues, difference, tile } = args;
       const environments = lastValues.length;
-      const steps = (rewards.length / environments) | 0;
+      const last = ((rewards.length / environments) | 0) - 1;
       parallel(environments, (e) => {
-        let nextValue = lastValues[e]!;
-        let advantage = 0;
-        for (let k = 0; k < steps; k++) {
-          const at = (steps - 1 - k) * environments + e;
-          const { delta, factor } = difference(args, at, nextValue);
-          advantage = delta + factor * advantage;
-          nextValue = values[at]!;
-          advantages[at] = advantage;
-          returns[at] = advantage + nextValue;
-        }
+        const at = last * environments + e;
+        const { delta } = difference(args, at, lastValues[e]!);
+        advantages[at] = delta;
+        returns[at] = delta + values[at]!;
       });
+      const sweep = (end: number, count: number) => {
+        parallel(environments, (e) => {
+          let advantage = advantages[end * environments + e]!;
+          let nextValue = values[end * environments + e]!;
+          for (let k = 0; k < count; k++) {
+            const at = (end - 1 - k) * environments + e;
+            const { delta, factor } = difference(args, at, nextValue);
+            advantage = delta + factor * advantage;
+            nextValue = values[at]!;
+            advantages[at] = advantage;
+            returns[at] = advantage + nextValue;
+          }
+        });
+      };
+      const tiles = (last / tile) | 0;
+      for (let c = 0; c < tiles; c++) sweep(last - c * tile, tile);
+      sweep(last - tiles * tile, last - tiles * tile);
     },
     { name: "gaeLanes" },
   ),
