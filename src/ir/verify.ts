@@ -8,7 +8,7 @@ import { assertIr, IrError } from "./build.ts";
 import type { Buffer, Expr, For, Func, Label, Local, Module, Stmt } from "./nodes.ts";
 import { printExpr, printStmts } from "./print.ts";
 import { BINARY_OPS, CONVERSIONS, LOADED_TYPE, type OpSignature, UNARY_OPS } from "./types.ts";
-import { assignedLocals, functionsOf, operands, stmtExprs } from "./walk.ts";
+import { assignedLocals, eachStmtExpr, functionsOf, operands } from "./walk.ts";
 
 /**
  * - `front`: what front ends make: scalar, parallel loops in place.
@@ -126,10 +126,10 @@ class Verifier {
     const fail = (why: string): never => {
       throw new IrError(`${why} in\n${printStmts([s]).split("\n").slice(0, 3).join("\n")}`);
     };
-    for (const e of stmtExprs(s)) {
+    eachStmtExpr(s, (e) => {
       checkExpr(e, this.#stage);
       this.#reads(e, scope, fail);
-    }
+    });
     switch (s.kind) {
       case "assign":
         if (s.local.dtype !== s.value.dtype || s.local.lanes !== s.value.lanes) fail("wrong type");
@@ -137,7 +137,7 @@ class Verifier {
         scope.assigned.add(s.local);
         return;
       case "recur":
-        if (s.local.lanes !== 1 || stmtExprs(s).some((e) => e.dtype !== s.local.dtype || e.lanes !== 1))
+        if (s.local.lanes !== 1 || [s.term, s.factor].some((e) => e.dtype !== s.local.dtype || e.lanes !== 1))
           fail("wrong type");
         if (s.local.dtype !== "f32" && s.local.dtype !== "f64") fail("a recurrence of whole numbers");
         if (!scope.scan.includes(s)) fail("a recurrence outside of a scan");

@@ -151,30 +151,37 @@ export function eachExpr(e: Expr, f: (x: Expr) => void): void {
   f(e);
 }
 
-/** The expressions a statement holds itself (not those of nested statements). */
-export function stmtExprs(s: Stmt): readonly Expr[] {
+/** The expressions a statement holds itself (not those of nested statements); a list of them would be garbage. */
+export function eachStmtExpr(s: Stmt, f: (e: Expr) => void): void {
   switch (s.kind) {
     case "assign":
-      return [s.value];
+      return f(s.value);
     case "recur":
-      return [s.term, s.factor];
+      f(s.term);
+      return f(s.factor);
     case "store":
-      return [s.index, s.value, ...(s.stride ? [s.stride] : []), ...(s.mask ? [s.mask] : [])];
+      f(s.index);
+      f(s.value);
+      if (s.stride) f(s.stride);
+      if (s.mask) f(s.mask);
+      return;
     case "if":
     case "fault":
-      return [s.condition];
+      return f(s.condition);
     case "for":
-      return [s.begin, s.end];
+      f(s.begin);
+      return f(s.end);
     case "loop":
     case "block":
     case "exit":
-      return [];
+      return;
     case "call":
-      return s.args;
+      return s.args.forEach(f);
     case "launch":
-      return [...s.args, s.count];
+      s.args.forEach(f);
+      return f(s.count);
     default:
-      return s satisfies never;
+      s satisfies never;
   }
 }
 
@@ -311,27 +318,6 @@ export function eachStmt(body: readonly Stmt[], f: (s: Stmt) => void): void {
       eachStmt(s.then, f);
       eachStmt(s.else, f);
     } else if (s.kind === "for" || s.kind === "loop" || s.kind === "block") eachStmt(s.body, f);
-  }
-}
-
-/** The expressions a statement holds itself, one after the other: `stmtExprs` without a list. */
-export function eachStmtExpr(s: Stmt, f: (e: Expr) => void): void {
-  switch (s.kind) {
-    case "assign":
-      f(s.value);
-      break;
-    case "store":
-      f(s.index);
-      f(s.value);
-      if (s.stride) f(s.stride);
-      if (s.mask) f(s.mask);
-      break;
-    case "if":
-    case "fault":
-      f(s.condition);
-      break;
-    default:
-      stmtExprs(s).forEach(f);
   }
 }
 

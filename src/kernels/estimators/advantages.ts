@@ -8,6 +8,7 @@ import { allocate, kernel } from "../../kernel/kernel.ts";
 import { needAmount, needNumber } from "../checks.ts";
 import { DataError } from "../errors.ts";
 import { type Floats, floatType, needLike, output, type RunChoice, rounding, Variants } from "../inputs.ts";
+import { momentsOf } from "../moments.ts";
 
 export interface NormaliseOptions extends RunChoice {
   /** What is taken off the count under the variance: 1 (PyTorch, the default) or 0 (JAX, NumPy). */
@@ -18,19 +19,10 @@ export interface NormaliseOptions extends RunChoice {
 
 const normaliseKernel = new Variants((type) =>
   kernel(
-    { values: type.array(), ddof: f64, epsilon: f64, round: rounding(type) },
-    ({ values, ddof, epsilon, round }, { parallel }) => {
+    { values: type.array(), ddof: f64, epsilon: f64, round: rounding(type), momentsOf },
+    ({ values, ddof, epsilon, round, momentsOf }, { parallel }) => {
       const n = values.length;
-      let sum = 0;
-      parallel(n, (i) => {
-        sum += Number(values[i]!);
-      });
-      const mean = sum / n;
-      let squares = 0;
-      parallel(n, (i) => {
-        const d = Number(values[i]!) - mean;
-        squares += d * d;
-      });
+      const { mean, squares } = momentsOf(values, parallel);
       const scale = 1 / (Math.sqrt(squares / (n - ddof)) + epsilon);
       parallel(n, (i) => {
         values[i] = round((Number(values[i]!) - mean) * scale);

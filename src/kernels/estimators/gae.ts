@@ -179,39 +179,25 @@ export function gae<A extends Floats>(input: GaeInput<A>, options: GaeOptions = 
   const result = { advantages, returns };
   if (steps === 0) return result;
   const { terminated, truncated, finalValues, truncating } = ends;
-  // Whole literals, not spreads of parts: the call costs about as much as a short trajectory.
-  if (environments === 1) {
-    const lastValue = typeof lastValues === "number" ? lastValues : (lastValues[0] as number);
-    trajectory.runner(
-      options,
-      type,
-      truncating,
-    )({
-      rewards,
-      values,
-      terminated,
-      truncated,
-      finalValues,
-      advantages,
-      returns,
-      gamma,
-      lambda,
-      lastValue,
-    });
-  } else {
-    const run = (layout === "step-major" ? lanes : rows).runner(options, type, truncating);
-    run({
-      rewards,
-      values,
-      terminated,
-      truncated,
-      finalValues,
-      advantages,
-      returns,
-      gamma,
-      lambda,
-      lastValues,
-    });
-  }
+  const kernels = environments === 1 ? trajectory : layout === "step-major" ? lanes : rows;
+  const lastValue = typeof lastValues === "number" ? lastValues : (lastValues[0] as number);
+  // A whole literal, not a spread of parts: the call costs about as much as a short trajectory. Each kernel takes its own.
+  kernels.runner(
+    options,
+    type,
+    truncating,
+  )({
+    rewards,
+    values,
+    terminated,
+    truncated,
+    finalValues,
+    advantages,
+    returns,
+    gamma,
+    lambda,
+    lastValue,
+    lastValues,
+  });
   return result;
 }

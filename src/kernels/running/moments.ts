@@ -9,6 +9,7 @@ import { allocate, kernel } from "../../kernel/kernel.ts";
 import { needAmount, needCount, needNumber, needParts } from "../checks.ts";
 import { DataError } from "../errors.ts";
 import { type Floats, floatType, output, type RunChoice, rounding, Variants } from "../inputs.ts";
+import { momentsOf } from "../moments.ts";
 import { storedNumber, storedNumbers, storedRecord } from "./checks.ts";
 
 /** Below this deviation a value counts as constant. */
@@ -16,19 +17,9 @@ const SMALLEST_DEVIATION = 1e-8;
 
 const batchKernel = new Variants((type) =>
   kernel(
-    { values: type.array(), out: f64.array(2) },
-    ({ values, out }, { parallel }) => {
-      const n = values.length;
-      let sum = 0;
-      parallel(n, (i) => {
-        sum += Number(values[i]!);
-      });
-      const mean = sum / n;
-      let squares = 0;
-      parallel(n, (i) => {
-        const d = Number(values[i]!) - mean;
-        squares += d * d;
-      });
+    { values: type.array(), out: f64.array(2), momentsOf },
+    ({ values, out, momentsOf }, { parallel }) => {
+      const { mean, squares } = momentsOf(values, parallel);
       out[0] = mean;
       out[1] = squares;
     },

@@ -4,18 +4,7 @@
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import type { Floats, RunChoice } from "../../../src/kernels/inputs.ts";
-import { availability, TARGET_NAMES } from "../../../src/runtime/targets.ts";
-
-/** Every target that works here, and two threads where there are threads. */
-export const CHOICES: readonly RunChoice[] = TARGET_NAMES.filter((name) => availability(name).target).flatMap(
-  (target): RunChoice[] =>
-    target === "js"
-      ? [{ target }]
-      : [
-          { target, threads: 1 },
-          { target, threads: 2 },
-        ],
-);
+import { CHOICES } from "../choices.ts";
 
 export const FLOATS = [Float32Array, Float64Array] as const;
 export type FloatMaker = (typeof FLOATS)[number];
