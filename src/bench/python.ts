@@ -5,7 +5,8 @@
  * travel as hexadecimal bytes with their type. Python runs in a process of its own, on one thread unless the suite
  * asks for more, before or after our arms and never at the same time.
  */
-import type { TypedArray } from "../ir/arrays.ts";
+import { storageIn, type TypedArray, viewArray } from "../ir/arrays.ts";
+import { STORAGE_BYTES, type StorageType } from "../ir/types.ts";
 import { gate, type Tolerance } from "./gate.ts";
 import { ensurePeers, PEER_GROUPS, PeerError, type PeerGroupName, runPeer } from "./peers.ts";
 import type { Params } from "./result.ts";
@@ -73,27 +74,16 @@ def finish():
     print(json.dumps(result))
 `;
 
-type WireArray = readonly [dtype: string, hex: string];
-const CONSTRUCTORS = {
-  f32: Float32Array,
-  f64: Float64Array,
-  i32: Int32Array,
-  u32: Uint32Array,
-  u8: Uint8Array,
-} as const;
-type WireType = keyof typeof CONSTRUCTORS;
+type WireArray = readonly [dtype: StorageType, hex: string];
 
-function wireType(array: TypedArray): WireType {
-  for (const [name, type] of Object.entries(CONSTRUCTORS)) if (array instanceof type) return name as WireType;
-  throw new PeerError("an array of this type cannot be handed over");
+function toWire(array: TypedArray): WireArray {
+  const storage = storageIn(array);
+  if (storage === undefined) throw new PeerError("an array of this type cannot be handed over");
+  return [storage, Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString("hex")];
 }
-const toWire = (array: TypedArray): WireArray => [
-  wireType(array),
-  Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString("hex"),
-];
 function fromWire([dtype, hex]: WireArray): TypedArray {
   const bytes = Uint8Array.from(Buffer.from(hex, "hex"));
-  return new CONSTRUCTORS[dtype as WireType](bytes.buffer);
+  return viewArray(dtype, bytes.buffer, 0, bytes.length / STORAGE_BYTES[dtype]);
 }
 
 interface WireArm {

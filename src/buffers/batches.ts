@@ -2,8 +2,8 @@
  * @file Batches of a buffer: made once per size, bound to the program that fills them, checked when they come back.
  */
 import type { TypedArray } from "../ir/arrays.ts";
+import { checkCount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
-import { checkCount } from "./columns.ts";
 import type { BoundBatch, Sampler } from "./gather.ts";
 
 const BOUND: unique symbol = Symbol("lockstep.batch");

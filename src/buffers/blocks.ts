@@ -90,7 +90,6 @@ export class BlockStore {
   #checkHeader(): void {
     const header = new Uint8Array(FILE_HEADER);
     const refuse = (why: string): never => {
-      this.#file.close();
       throw new DataError(`${this.#path} ${why}`);
     };
     if (this.#file.read(header, 0) < FILE_HEADER) refuse("is not a replay file: it is too short");
@@ -141,7 +140,8 @@ export class BlockStore {
       rows >= 1 &&
       rows <= this.#layout.block &&
       got >= BLOCK_HEADER + rows * this.#recordBytes &&
-      Number.isSafeInteger(number) &&
+      Number.isSafeInteger((number + 1) * this.#layout.block) &&
+      Number.isInteger(number) &&
       number >= 0 &&
       Number.isSafeInteger(sequence) &&
       sequence >= 0 &&

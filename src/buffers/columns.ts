@@ -7,8 +7,9 @@
  * element k of row r is `array[offset + r * stride + k]`. Buffers that are read as a whole (rollouts, tables) ask for
  * separate columns: there the offset is 0 and the stride is the size.
  */
-import { type TypedArray, viewArray } from "../ir/arrays.ts";
+import { arrayName, type TypedArray, viewArray } from "../ir/arrays.ts";
 import { STORAGE_BYTES } from "../ir/types.ts";
+import { checkCount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import { heap } from "../runtime/heap.ts";
 
@@ -49,12 +50,6 @@ export interface ColumnView<A extends TypedArray = TypedArray> {
 
 const TYPES: { readonly [D in ColumnType]: true } = { f32: true, f64: true, i32: true, u32: true, u8: true };
 
-/** A whole number from `least` on, or a DataError that names it. */
-export function checkCount(what: string, value: number, least: number): number {
-  if (Number.isSafeInteger(value) && value >= least) return value;
-  throw new DataError(`${what} must be a whole number from ${least} on, not ${String(value)}`);
-}
-
 /** A column from what the caller wrote. */
 export function columnOf(name: string, spec: ColumnSpec): Column {
   const { dtype, size } = typeof spec === "number" ? { dtype: "f32" as const, size: spec } : spec;
@@ -71,6 +66,8 @@ export const rowBytes = ({ dtype, size }: Column): number => STORAGE_BYTES[dtype
 /** Rows wider than a cache line gain nothing from lying in a record. */
 const NARROW_BYTES = 64;
 const RECORD_ALIGNMENT = 8;
+/** Flags are read byte by byte, by numbers of 31 bits. */
+const MOST_RECORD_BYTES = 2 ** 31 - 1;
 
 /** Byte offsets of columns in a record, widest elements first so that all are aligned. */
 function arrangeRecord(columns: Columns): { offsets: Map<string, number>; bytes: number } {
@@ -99,6 +96,23 @@ export interface StorageAddress {
   readonly own: { readonly [name: string]: number };
 }
 
+/** Takes the memory of a storage: all of it or, when there is no room, none. */
+function takeMemory(recordBytes: number, own: readonly (readonly [string, Column])[], rows: number): StorageAddress {
+  const taken: number[] = [];
+  const take = (bytes: number): number => {
+    const place = heap().allocate(bytes);
+    taken.push(place);
+    return place;
+  };
+  try {
+    const record = recordBytes > 0 ? take(recordBytes) : undefined;
+    return { record, own: Object.fromEntries(own.map(([name, column]) => [name, take(rowBytes(column) * rows)])) };
+  } catch (error) {
+    for (const place of taken) heap().release(place);
+    throw error;
+  }
+}
+
 /** The memory of a set of columns. */
 export class Storage {
   readonly columns: Columns;
@@ -108,8 +122,8 @@ export class Storage {
   /** Bytes of a record; 0 without one. */
   readonly recordBytes: number;
   readonly bytes: number;
-  /** Whether the memory was taken here, and is given back here. */
-  readonly #owned: boolean;
+  /** Whether the memory was taken here, and is still to be given back here. */
+  #owned: boolean;
 
   constructor(columns: Columns, rows: number, arrangement: Arrangement, at?: StorageAddress) {
     this.#owned = at === undefined;
@@ -117,22 +131,22 @@ export class Storage {
     this.rows = rows;
     const { offsets, bytes } = arrangement === "records" ? arrangeRecord(columns) : { offsets: new Map(), bytes: 0 };
     this.recordBytes = bytes;
-    const record = at ? at.record : bytes > 0 ? heap().allocate(bytes * rows) : undefined;
-    const own: { [name: string]: number } = {};
+    if (bytes * rows > MOST_RECORD_BYTES)
+      throw new DataError(
+        `${rows} rows of ${bytes} bytes are too large for one array: at most ${MOST_RECORD_BYTES} bytes; take fewer rows`,
+      );
+    const inRecord = (name: string): boolean => offsets.has(name);
+    const separate = Object.entries(columns).filter(([name]) => !inRecord(name));
+    this.address = at ?? takeMemory(bytes * rows, separate, rows);
     let total = bytes * rows;
-    for (const [name, column] of Object.entries(columns)) {
-      const inRecord: number | undefined = offsets.get(name);
-      if (inRecord !== undefined && record !== undefined) this.#addRecord(name, record, inRecord);
-      else {
-        const place = at?.own[name] ?? heap().allocate(rowBytes(column) * rows);
-        own[name] = place;
-        total += rowBytes(column) * rows;
-        const array = viewArray(column.dtype, heap().buffer, place, rows * column.size);
-        this.#views.set(name, { array, offset: 0, stride: column.size, size: column.size });
-      }
+    for (const name of Object.keys(columns).filter(inRecord))
+      this.#addRecord(name, this.address.record as number, offsets.get(name) as number);
+    for (const [name, column] of separate) {
+      total += rowBytes(column) * rows;
+      const array = viewArray(column.dtype, heap().buffer, this.address.own[name] as number, rows * column.size);
+      this.#views.set(name, { array, offset: 0, stride: column.size, size: column.size });
     }
     this.bytes = total;
-    this.address = { record, own };
   }
 
   #addRecord(name: string, record: number, offset: number): void {
@@ -173,14 +187,55 @@ export class Storage {
   dispose(): void {
     this.#views.clear();
     if (!this.#owned) return;
+    this.#owned = false;
     if (this.address.record !== undefined) heap().release(this.address.record);
     for (const place of Object.values(this.address.own)) heap().release(place);
   }
 }
 
-/** How long an array of `rows` rows must be; a DataError otherwise. */
-export function checkLength(what: string, array: ArrayLike<number> | undefined, expected: number, why: string): void {
-  if (array !== undefined && array !== null && array.length === expected) return;
-  const got = array === undefined || array === null ? "missing" : `${array.length} long`;
-  throw new DataError(`${what} must have ${expected} elements (${why}), it is ${got}`);
+const WHOLE: { readonly [D in ColumnType]?: readonly [least: number, most: number] } = {
+  i32: [-(2 ** 31), 2 ** 31 - 1],
+  u32: [0, 2 ** 32 - 1],
+  u8: [0, 255],
+};
+
+export function wrongInteger(who: string, name: string, dtype: ColumnType, value: unknown): never {
+  const [least, most] = WHOLE[dtype] ?? [];
+  throw new DataError(
+    `${who}: "${name}" holds ${dtype}: whole numbers from ${least} to ${most}, not ${String(value)}; ` +
+      "scale or round it first, or give the column another type",
+  );
+}
+
+/** Checks that a column can hold every element as it is. */
+export function checkIntegers(who: string, name: string, dtype: ColumnType, values: ArrayLike<number> | number): void {
+  const limits = WHOLE[dtype];
+  if (limits === undefined) return;
+  const check = (v: number): void => {
+    if (!(Number.isInteger(v) && v >= limits[0] && v <= limits[1])) wrongInteger(who, name, dtype, v);
+  };
+  if (typeof values === "number") check(values);
+  else if (values.constructor.name !== arrayName(dtype))
+    for (let k = 0; k < values.length; k++) check(values[k] as number);
+}
+
+/** Checks that all flags are true, false, 1 or 0. */
+export function checkFlags(who: string, name: string, values: ArrayLike<number | boolean>): void {
+  for (let k = 0; k < values.length; k++)
+    if (values[k] !== 0 && values[k] !== 1 && values[k] !== true && values[k] !== false)
+      throw new DataError(`${who}: "${name}" holds ${String(values[k])} in row ${k}; flags are 0 and 1`);
+}
+
+/** Checks `rows` rows of a column: how many elements they are, and that each can be stored as it is. */
+export function checkRows(
+  who: string,
+  name: string,
+  { dtype, size }: Column,
+  value: ArrayLike<number> | number | undefined,
+  rows = 1,
+): void {
+  const length = typeof value === "number" ? 1 : value?.length;
+  if (value === undefined || length !== rows * size)
+    throw new DataError(`${who}: "${name}" must have ${rows * size} elements, it has ${length ?? "none"}`);
+  checkIntegers(who, name, dtype, value);
 }

@@ -5,20 +5,22 @@
  * Crash safety: a full block is written to a slot whose old block has left the buffer before; the part of a block that
  * `flush` writes goes to one of two places in turn, so that the one before it stays whole. Every block carries its
  * number and a checksum, so that a torn write is seen when the file is opened again: a killed process loses at most
- * what was pushed since the last full block or flush. Against power failures, `sync: true` waits for the disk.
+ * what was pushed since the last full block or flush. A push whose block cannot be written (a full disk) says so; the
+ * transition is in memory then, and the next push or flush writes the block before anything else. Against power failures, `sync: true` waits for the disk.
  *
  * Samples are drawn as ReplayBuffer draws them: the same transitions for the same seed, call and contents.
  */
 import { newArray, type TypedArray } from "../ir/arrays.ts";
+import { checkCount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import { openFile, type RandomAccessFile } from "../platform/files.ts";
-import { type BlockPlace, BlockStore } from "./blocks.ts";
-import { type ColumnSpec, type ColumnSpecs, checkCount } from "./columns.ts";
+import { type BlockLayout, BlockStore } from "./blocks.ts";
+import type { ColumnSpec, ColumnSpecs } from "./columns.ts";
 import { type SeedWords, seedWords, writeKey, writeWindow } from "./draws.ts";
 import { type BoundBatch, Sampler } from "./gather.ts";
 import { RecordCodec } from "./records.ts";
-import { type ReplayOptions, tooFew, UNIFORM } from "./replay.ts";
-import { type BatchArrays, type PushSlices, type Transition, TransitionRing } from "./ring.ts";
+import { type ReplayOptions, UNIFORM } from "./replay.ts";
+import { type BatchArrays, needStored, type PushSlices, type Transition, TransitionRing } from "./ring.ts";
 
 export interface FileReplayOptions<
   O extends ColumnSpec = ColumnSpec,
@@ -38,6 +40,23 @@ export interface FileReplayOptions<
 interface Draw {
   readonly bound: BoundBatch;
   readonly batch: { readonly [name: string]: TypedArray };
+}
+
+/** Samples are drawn by 32-bit numbers. */
+const MOST_TRANSITIONS = 2 ** 31 - 1;
+
+/** Opens a file and reads what it holds; closes it again, and calls `failed`, when it cannot be used. */
+function openStore(path: string, layout: BlockLayout, recordBytes: number, failed: () => void) {
+  let file: RandomAccessFile | undefined;
+  try {
+    file = openFile(path);
+    const store = new BlockStore(file, path, layout, recordBytes);
+    return { store, found: store.recover() };
+  } catch (error) {
+    file?.close();
+    failed();
+    throw error;
+  }
 }
 
 export class FileReplayBuffer<
@@ -60,6 +79,7 @@ export class FileReplayBuffer<
   readonly #seed: SeedWords;
   readonly #draws = new Map<number, Draw>();
   readonly #sync: boolean;
+  #closed = false;
   /** Transitions from this number on are in memory. */
   #hotFrom: number;
   /** The number of the oldest transition that can be sampled. */
@@ -69,6 +89,8 @@ export class FileReplayBuffer<
 
   constructor(options: FileReplayOptions<O, A, X>) {
     this.capacity = checkCount("the capacity", options.capacity, 1);
+    if (this.capacity > MOST_TRANSITIONS)
+      throw new DataError(`FileReplayBuffer: a capacity of ${this.capacity} is too large: at most ${MOST_TRANSITIONS}`);
     this.#block = checkCount("the size of a block", options.block ?? 256, 1);
     const hot = checkCount("hot", options.hot ?? Math.max(16384, 2 * this.#block), 2 * this.#block);
     this.seed = checkCount("the seed", options.seed ?? 0, 0);
@@ -81,10 +103,9 @@ export class FileReplayBuffer<
     this.#hot = new TransitionRing({ capacity: hot, observation, action, columns: columns ?? {}, nextObservations });
     this.#write = this.#hot.pushSlices();
     this.#codec = new RecordCodec(this.#hot.storage);
-    const file: RandomAccessFile = openFile(options.path);
     const layout = { columns: this.#hot.storage.columns, capacity: this.capacity, block: this.#block };
-    this.#store = new BlockStore(file, options.path, layout, this.#codec.bytes);
-    const found = this.#store.recover();
+    const { store, found } = openStore(options.path, layout, this.#codec.bytes, () => this.#hot.dispose());
+    this.#store = store;
     this.damaged = found.damaged;
     this.#oldest = Math.max(found.first, found.pushed - this.capacity);
     this.#flushed = found.pushed;
@@ -114,11 +135,14 @@ export class FileReplayBuffer<
 
   /** Pushes a transition from its parts; its number. */
   pushSlices(...args: Parameters<PushSlices>): number {
+    this.#checkOpen("push");
+    // A full block that could not be written is written first: the file must not have a gap.
+    if (this.#fullBlockWaits()) this.#writeBlock();
     const number = this.pushed;
     this.#write(...args);
     this.#hotFrom = Math.max(this.#hotFrom, this.pushed - this.#hot.capacity);
     this.#oldest = Math.max(this.#oldest, this.pushed - this.capacity);
-    if (this.pushed % this.#block === 0) this.#writeBlock("ring");
+    if (this.#fullBlockWaits()) this.#writeBlock();
     return number;
   }
 
@@ -128,24 +152,35 @@ export class FileReplayBuffer<
 
   /** Writes what is not in the file yet. */
   flush(): void {
-    if (this.pushed > this.#flushed) this.#writeBlock("tail");
+    this.#checkOpen("flush");
+    if (this.pushed > this.#flushed) this.#writeBlock();
   }
 
-  #writeBlock(place: BlockPlace): void {
+  #checkOpen(what: string): void {
+    if (this.#closed) throw new DataError(`${what}: this buffer is closed; open the file again with a new one`);
+  }
+
+  #fullBlockWaits(): boolean {
+    return this.pushed % this.#block === 0 && this.pushed > this.#flushed;
+  }
+
+  /** Writes the newest block: to its place in the ring when it is full, to a tail place otherwise. */
+  #writeBlock(): void {
     const number = Math.floor((this.pushed - 1) / this.#block);
     const first = number * this.#block;
     const rows = this.pushed - first;
     for (let k = 0; k < rows; k++)
       this.#codec.encode((first + k) % this.#hot.capacity, this.#store.payload.subarray(k * this.#codec.bytes));
-    this.#store.write(place, number, rows);
+    this.#store.write(rows === this.#block ? "ring" : "tail", number, rows);
     if (this.#sync) this.#store.sync();
     this.#flushed = this.pushed;
   }
 
   /** Draws `size` transitions. The batch is the buffer's own: the next sample of this size overwrites it. */
   sample(size: number): BatchArrays<O, A, X> {
+    this.#checkOpen("sample");
     const { length } = this;
-    if (checkCount("the size of a batch", size, 1) > length) throw tooFew(size, length);
+    needStored(size, length);
     const { bound, batch } = this.#own(size);
     const { control } = this.#sampler;
     writeKey(control, this.#seed, this.calls++);
@@ -175,9 +210,11 @@ export class FileReplayBuffer<
     else this.#codec.unpack(this.#store.readRecord(number), batch, i);
   }
 
-  /** Flushes and closes the file; the buffer must not be used any more. */
+  /** Flushes and closes the file; the buffer cannot be used any more. */
   close(): void {
+    if (this.#closed) return;
     this.flush();
+    this.#closed = true;
     this.#store.close();
     this.#hot.dispose();
     this.#sampler.dispose();

@@ -6,7 +6,7 @@
  * that fit (eight bytes; four in JavaScript, where a number does not keep the bits of every NaN). Programs are kept by
  * layout, so that buffers alike share them.
  */
-import { type TypedArray, viewArray } from "../ir/arrays.ts";
+import { newArray, type TypedArray, viewArray } from "../ir/arrays.ts";
 import { STORAGE_BYTES } from "../ir/types.ts";
 import { type Declaration, f32, f64, i32, type KernelFunction, u8 } from "../kernel/declare.ts";
 import { allocate, free, type Kernel, kernel } from "../kernel/kernel.ts";
@@ -42,6 +42,9 @@ export interface Chooser {
   /** Those of them that are no part of a batch. */
   readonly scratch?: readonly string[];
 }
+
+/** Rows that the caller has written to the batch's index. */
+export const GIVEN: Chooser = { name: "given", steps: [], inputs: {}, outputs: {} };
 
 /** Words longer than this are moved by a vector loop of their own. */
 const UNROLLED_WORDS = 16;
@@ -83,7 +86,7 @@ function planMoves(sources: readonly GatherSource[], wide: boolean): MovePlan {
       const length = Math.floor(array.byteLength / STORAGE_BYTES[word]);
       if (length > MOST_SUBSCRIPT)
         throw new DataError(
-          `column "${source.name}" is too large to be sampled: ${length} words; make its rows a multiple of 8 bytes`,
+          `column "${source.name}" is too large to be sampled: ${length} words of its kind; take a smaller capacity`,
         );
       from = arrays.push({ word, array: viewArray(word, heap().buffer, array.byteOffset, length) }) - 1;
     }
@@ -195,6 +198,9 @@ export interface BoundBatch {
 
 const ALLOCATED = { f32, f64, i32, u8 } as const;
 
+/** Gives the array that a column of a batch goes to. */
+type Place = (name: string, column: Column) => TypedArray;
+
 /** Samples rows of some columns; one per buffer. */
 export class Sampler {
   readonly control: Int32Array;
@@ -204,11 +210,12 @@ export class Sampler {
   readonly #indices: readonly string[];
   readonly #program: KernelProgram;
   readonly #target: TargetChoice;
+  #disposed = false;
 
   constructor(sources: readonly GatherSource[], chooser: Chooser, target: TargetChoice) {
-    this.control = allocate(i32, CONTROL_WORDS);
     this.#sources = sources;
     this.#plan = planMoves(sources, chooseTarget(target).target.name !== "js");
+    this.control = allocate(i32, CONTROL_WORDS);
     this.#chooser = chooser;
     this.#indices = ["at", ...new Set(sources.map((s) => s.by).filter((by) => by !== "at"))];
     this.#target = target;
@@ -216,7 +223,7 @@ export class Sampler {
   }
 
   /** A batch of `size` rows; `place` may give arrays of a larger batch to write to. */
-  bind(size: number, place?: (name: string, column: Column) => TypedArray): BoundBatch {
+  bind(size: number, place?: Place): BoundBatch {
     const owned: TypedArray[] = [];
     const make = <D extends "f32" | "f64" | "i32" | "u8">(type: D, length: number): TypedArray => {
       const array = allocate(ALLOCATED[type], length) as TypedArray;
@@ -227,8 +234,11 @@ export class Sampler {
     const outputs = Object.fromEntries(
       Object.entries(this.#chooser.outputs).map(([name, type]) => [name, make(type, drawsLength(size))]),
     );
-    const gathered = this.#sources.map(({ name, column }) => {
-      if (place) return place(name, column);
+    const dispose = (): void => {
+      for (const array of owned.splice(0)) free(array);
+    };
+    const gathered = this.#sources.map(({ column }, j) => {
+      if (place) return this.#placed(place, size, j, dispose);
       const array = heap().array(column.dtype, size * column.size);
       owned.push(array);
       return array;
@@ -258,13 +268,30 @@ export class Sampler {
       index: at.subarray(0, size),
       arrays: { ...perRow, ...named },
       run,
-      dispose: () => {
-        for (const array of owned.splice(0)) free(array);
-      },
+      dispose,
     };
   }
 
+  /** An array that the caller gives for a column. It is written to by its offset: it must lie in the heap. */
+  #placed(place: Place, size: number, j: number, failed: () => void): TypedArray {
+    const { name, column } = this.#sources[j] as GatherSource;
+    const width = STORAGE_BYTES[(this.#plan.moves[j] as Move).word];
+    try {
+      const array = place(name, column);
+      const kind = newArray(column.dtype, 0).constructor;
+      if (array?.constructor !== kind || array.length !== size * column.size)
+        throw new DataError(`createBatch: "${name}" must be a ${kind.name} of ${size * column.size} elements`);
+      if (!heap().owns(array.buffer) || array.byteOffset % width !== 0)
+        throw new DataError(`createBatch: "${name}" must lie in an array of allocate, at a multiple of ${width} bytes`);
+      return array;
+    } catch (error) {
+      failed();
+      throw error;
+    }
+  }
+
   dispose(): void {
-    free(this.control);
+    if (!this.#disposed) free(this.control);
+    this.#disposed = true;
   }
 }

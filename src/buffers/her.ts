@@ -6,15 +6,16 @@
  * episodes are sampled: the goal may be any later step. What an episode's oldest steps achieved stays available as long
  * as the steps do. `terminated` and `truncated` stay as they were stored.
  */
+import { checkCount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import { HostStream } from "../random/host.ts";
 import { Batches } from "./batches.ts";
-import { type Column, type ColumnSpec, checkCount } from "./columns.ts";
+import type { Column, ColumnSpec } from "./columns.ts";
 import { type SeedWords, seedWords, writeKey } from "./draws.ts";
-import { type Chooser, Sampler } from "./gather.ts";
+import { GIVEN, Sampler } from "./gather.ts";
 import type { Flag, RowValue } from "./pushing.ts";
 import type { ReplayOptions, ReplaySnapshot } from "./replay.ts";
-import { type BatchArrays, type PushSlices, TransitionRing } from "./ring.ts";
+import { type BatchArrays, checkSaved, needStored, type PushSlices, TransitionRing } from "./ring.ts";
 
 /** Which step of the episode the new goal is taken from. */
 export type GoalStrategy = "final" | "future" | "episode";
@@ -91,8 +92,26 @@ export interface HerSnapshot extends ReplaySnapshot {
   readonly current: number;
 }
 
-const GIVEN: Chooser = { name: "given", steps: [], inputs: {}, outputs: {} };
 const UNFINISHED = -1;
+const FINISHED = "transitions of finished episodes";
+const goalsOf = ({ achievedGoal, desiredGoal }: GoalTransition) => ({ achievedGoal, desiredGoal });
+
+/** Steps count up within episodes that are stored whole but for overwritten first steps; goals are looked up by them. */
+function checkEpisodes({ count, steps, lengths, current }: HerSnapshot): void {
+  checkCount("restore: the steps of the current episode", current, 0);
+  if (steps.length !== count || lengths.length !== count)
+    throw new DataError("restore: the state lacks steps of its transitions");
+  const finished = Math.max(0, count - current);
+  for (let age = 0; age < count; age++) {
+    const [step, length] = [steps[age] as number, lengths[age] as number];
+    const starts = age === 0 || age === finished || step === 0;
+    const follows = starts || (step === (steps[age - 1] as number) + 1 && length === lengths[age - 1]);
+    const last = age === count - 1 || age === finished - 1 || steps[age + 1] === 0;
+    const fits = age >= finished ? length === UNFINISHED : last ? step === length - 1 : step < length - 1;
+    if (!(step >= 0 && follows && fits))
+      throw new DataError(`restore: step ${step} of ${length} does not fit at ${age}`);
+  }
+}
 
 export class HerBuffer<O extends ColumnSpec = ColumnSpec, A extends ColumnSpec = ColumnSpec> {
   readonly seed: number;
@@ -105,6 +124,7 @@ export class HerBuffer<O extends ColumnSpec = ColumnSpec, A extends ColumnSpec =
   readonly #rewardOf: (achieved: Float32Array, goal: Float32Array) => number;
   readonly #ring: TransitionRing;
   readonly #write: PushSlices;
+  #check: ((...args: Parameters<PushSlices>) => void) | undefined;
   readonly #sampler: Sampler;
   readonly #batches: Batches<HerBatch<O, A>>;
   readonly #seed: SeedWords;
@@ -154,8 +174,8 @@ export class HerBuffer<O extends ColumnSpec = ColumnSpec, A extends ColumnSpec =
 
   /** Pushes one transition; its slot. An episode ends with terminated or truncated. */
   push(t: GoalTransition): number {
-    const extra = { achievedGoal: t.achievedGoal, desiredGoal: t.desiredGoal };
-    const slot = this.#write(t.observation, t.action, t.reward, t.terminated, t.truncated, t.nextObservation, extra);
+    const { observation, action, reward, terminated, truncated, nextObservation } = t;
+    const slot = this.#write(observation, action, reward, terminated, truncated, nextObservation, goalsOf(t));
     this.#step[slot] = this.#current++;
     this.#length[slot] = UNFINISHED;
     if (t.terminated || t.truncated) this.#finish(slot);
@@ -179,7 +199,12 @@ export class HerBuffer<O extends ColumnSpec = ColumnSpec, A extends ColumnSpec =
     const last = transitions.at(-1);
     if (!last || !(last.terminated || last.truncated))
       throw new DataError("pushEpisode: the last transition must be terminated or truncated");
+    if (transitions.some((t) => t !== last && (t.terminated || t.truncated)))
+      throw new DataError("pushEpisode: the episode ends before its last transition; push one episode at a time");
     if (this.#current > 0) throw new DataError("pushEpisode: another episode goes on; end it first");
+    this.#check ??= this.#ring.checkSlices();
+    for (const t of transitions)
+      this.#check(t.observation, t.action, t.reward, t.terminated, t.truncated, t.nextObservation, goalsOf(t));
     for (const t of transitions) this.push(t);
   }
 
@@ -194,16 +219,14 @@ export class HerBuffer<O extends ColumnSpec = ColumnSpec, A extends ColumnSpec =
 
   /** Draws `size` transitions of finished episodes. The batch is the buffer's own. */
   sample(size: number): HerBatch<O, A> {
+    needStored(size, this.finished, FINISHED);
     return this.sampleInto(this.#made(size, this.#batches.own(size)));
   }
 
   sampleInto(batch: HerBatch<O, A>): HerBatch<O, A> {
     const bound = this.#batches.bound(batch);
     const { finished } = this;
-    if (batch.size > finished)
-      throw new DataError(
-        `sample: ${batch.size} transitions of finished episodes were asked for, ${finished} are there`,
-      );
+    needStored(bound.size, finished, FINISHED);
     writeKey(this.#key, this.#seed, this.calls++);
     const stream = new HostStream(this.#key[0] as number, this.#key[1] as number);
     const { oldest } = this.#ring;
@@ -246,11 +269,9 @@ export class HerBuffer<O extends ColumnSpec = ColumnSpec, A extends ColumnSpec =
   }
 
   restore(saved: HerSnapshot): void {
-    const { seed, steps, lengths, current, calls } = saved;
-    if (seed !== this.seed)
-      throw new DataError(`restore: the state is of a buffer with seed ${seed}, this one has ${this.seed}`);
-    if (steps.length !== saved.count || lengths.length !== saved.count)
-      throw new DataError("restore: the state lacks steps of its transitions");
+    const { steps, lengths, current, calls } = saved;
+    checkSaved(saved, this.seed);
+    checkEpisodes(saved);
     this.#ring.restore(saved);
     for (let age = 0; age < saved.count; age++) {
       const slot = (this.#ring.oldest + age) % this.capacity;

@@ -1,19 +1,19 @@
 /**
  * @file Samples from two buffers in one batch: a share from the first (such as demonstrations), the rest from the second.
  *
- * Both buffers write straight into the arrays of the batch; nothing is copied together afterwards.
+ * Both buffers write straight into the arrays of the batch; only the slots are copied together afterwards.
  */
-import type { TypedArray } from "../ir/arrays.ts";
+import { newArray, type TypedArray } from "../ir/arrays.ts";
+import { checkCount, needShare } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
-import { heap } from "../runtime/heap.ts";
 import type { Column, ColumnSpec, ColumnSpecs } from "./columns.ts";
 import type { ReplayBuffer } from "./replay.ts";
 import type { BatchArrays } from "./ring.ts";
 
 /** How many rows come from the first buffer: the share, rounded up. */
 export function mixedCount(size: number, ratio: number): number {
-  if (!(ratio >= 0 && ratio <= 1)) throw new DataError(`the ratio must be a number from 0 to 1, not ${ratio}`);
-  return Math.ceil(size * ratio);
+  needShare("sampleMixed", "ratio", ratio);
+  return Math.ceil(checkCount("sampleMixed: the size of a batch", size, 1) * ratio);
 }
 
 interface Mixed {
@@ -64,34 +64,32 @@ export function sampleMixed<O extends ColumnSpec, A extends ColumnSpec, X extend
   return mixed.batch as BatchArrays<O, A, X>;
 }
 
+/** Parts of one batch that belongs to the first buffer, and goes when it goes. */
 function bindMixed<O extends ColumnSpec, A extends ColumnSpec, X extends ColumnSpecs>(
   first: ReplayBuffer<O, A, X>,
   second: ReplayBuffer<O, A, X>,
   size: number,
   count: number,
 ): Mixed {
-  const arrays: { [name: string]: { array: TypedArray; column: Column } } = {};
+  const whole = first.createBatch(size);
+  const arrays = whole as unknown as { readonly [name: string]: TypedArray | undefined };
+  const names = (batch: object): string => Object.keys(batch).sort().join();
   const place = (from: number, rows: number) => (name: string, column: Column) => {
-    arrays[name] ??= { array: heap().array(column.dtype, size * column.size), column };
-    const { array, column: known } = arrays[name];
-    if (known.dtype !== column.dtype || known.size !== column.size)
+    const array = arrays[name];
+    if (array?.length !== size * column.size || array.constructor !== newArray(column.dtype, 0).constructor)
       throw new DataError(`sampleMixed: column "${name}" differs between the two buffers`);
     return array.subarray(from * column.size, (from + rows) * column.size);
   };
-  const parts = [
+  const bound = [
     { buffer: first, from: 0, rows: count },
     { buffer: second, from: count, rows: size - count },
-  ].filter(({ rows }) => rows > 0);
-  const bound = parts.map(({ buffer, from, rows }) => ({ buffer, batch: buffer.createBatch(rows, place(from, rows)) }));
-  const [a, b] = bound;
-  if (b && Object.keys(a?.batch ?? {}).join() !== Object.keys(b.batch).join())
+  ]
+    .filter(({ rows }) => rows > 0)
+    .map(({ buffer, from, rows }) => ({ buffer, from, batch: buffer.createBatch(rows, place(from, rows)) }));
+  if (bound.some(({ batch }) => names(batch) !== names(whole)))
     throw new DataError("sampleMixed: the two buffers have different columns");
-  const index = new Int32Array(size);
   const draw = (): void => {
-    for (const { buffer, batch } of bound) buffer.sampleInto(batch);
-    if (a) index.set(a.batch.index, 0);
-    if (b) index.set(b.batch.index, count);
+    for (const { buffer, batch, from } of bound) whole.index.set(buffer.sampleInto(batch).index, from);
   };
-  const named = Object.fromEntries(Object.entries(arrays).map(([name, { array }]) => [name, array]));
-  return { batch: { size, index, ...named }, draw };
+  return { batch: whole, draw };
 }

@@ -8,13 +8,22 @@
  */
 import { constant, f32, f64, i32, u8 } from "../kernel/declare.ts";
 import { allocate, free, type Kernel, kernel } from "../kernel/kernel.ts";
+import { checkCount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import { Batches } from "./batches.ts";
-import { type ColumnSpec, type ColumnSpecs, type ColumnView, checkCount } from "./columns.ts";
+import type { ColumnSpec, ColumnSpecs, ColumnView } from "./columns.ts";
 import { CONTROL, CONTROL_WORDS, drawRows, type SeedWords, seedWords, writeKey, writeWindow } from "./draws.ts";
 import { type Chooser, Sampler } from "./gather.ts";
-import { type ReplayOptions, type ReplaySnapshot, tooFew } from "./replay.ts";
-import { type BatchArrays, type PushBatch, type PushSlices, type Transition, TransitionRing } from "./ring.ts";
+import type { ReplayOptions, ReplaySnapshot } from "./replay.ts";
+import {
+  type BatchArrays,
+  checkSaved,
+  needStored,
+  type PushBatch,
+  type PushSlices,
+  type Transition,
+  TransitionRing,
+} from "./ring.ts";
 
 export interface NStepOptions<
   O extends ColumnSpec = ColumnSpec,
@@ -122,6 +131,7 @@ export class NStepBuffer<
   readonly #batches: Batches<NStepBatch<O, A, X>>;
   readonly #seed: SeedWords;
   readonly #settings: Float64Array;
+  #disposed = false;
 
   constructor(options: NStepOptions<O, A, X>) {
     this.seed = checkCount("the seed", options.seed ?? 0, 0);
@@ -152,6 +162,7 @@ export class NStepBuffer<
       steps: [drawRows as never, walkWindows(reward, terminated, truncated)],
       inputs: { settings: this.#settings, rewards: reward.array, flags: terminated.array },
       outputs: { after: "i32", reward: "f32", discount: "f32", terminated: "u8", truncated: "u8", steps: "i32" },
+      scratch: ["after"],
     };
   }
 
@@ -189,19 +200,21 @@ export class NStepBuffer<
 
   /** Draws `size` windows. The batch is the buffer's own: the next sample of this size overwrites it. */
   sample(size: number): NStepBatch<O, A, X> {
+    needStored(size, this.length);
     return this.sampleInto(this.#batches.own(size));
   }
 
   sampleInto(batch: NStepBatch<O, A, X>): NStepBatch<O, A, X> {
     const bound = this.#batches.bound(batch);
     const { state, capacity, environments, oldest } = this.#ring;
-    if (bound.size > state.count) throw tooFew(bound.size, state.count);
+    needStored(bound.size, state.count);
     const { control } = this.#sampler;
     writeKey(control, this.#seed, this.calls++);
     writeWindow(control, oldest, state.count, capacity);
     control[CONTROL.stride] = environments;
     control[CONTROL.newest] = (state.head - 1 + capacity) % capacity;
-    control[WORDS.n] = this.n;
+    // No window is longer than the ring, and words of the control array have 32 bits.
+    control[WORDS.n] = Math.min(this.n, capacity);
     bound.run();
     return batch;
   }
@@ -211,8 +224,7 @@ export class NStepBuffer<
   }
 
   restore(saved: ReplaySnapshot): void {
-    if (saved.seed !== this.seed)
-      throw new DataError(`restore: the state is of a buffer with seed ${saved.seed}, this one has ${this.seed}`);
+    checkSaved(saved, this.seed);
     this.#ring.restore(saved);
     this.calls = saved.calls;
   }
@@ -221,6 +233,7 @@ export class NStepBuffer<
     this.#ring.dispose();
     this.#sampler.dispose();
     this.#batches.dispose();
-    free(this.#settings);
+    if (!this.#disposed) free(this.#settings);
+    this.#disposed = true;
   }
 }

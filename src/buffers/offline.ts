@@ -6,17 +6,18 @@
  * own (see datasetFile.ts).
  */
 import type { TypedArray } from "../ir/arrays.ts";
+import { checkCount, needLength } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import { readWhole, writeWhole } from "../platform/files.ts";
 import { HostStream } from "../random/host.ts";
 import type { TargetChoice } from "../runtime/targets.ts";
 import { Batches } from "./batches.ts";
-import { type Column, type ColumnSpec, type ColumnType, checkCount, Storage } from "./columns.ts";
+import { type Column, type ColumnSpec, type ColumnType, checkFlags, Storage } from "./columns.ts";
 import { decodeDataset, encodeDataset, type RawDataset } from "./datasetFile.ts";
 import { type SeedWords, seedWords, writeKey, writeWindow } from "./draws.ts";
-import { type Chooser, Sampler } from "./gather.ts";
-import { tooFew, UNIFORM } from "./replay.ts";
-import type { BatchArrays } from "./ring.ts";
+import { GIVEN, Sampler } from "./gather.ts";
+import { UNIFORM } from "./replay.ts";
+import { type BatchArrays, needStored } from "./ring.ts";
 
 /** Recorded transitions: one array per column, row after row. */
 export interface OfflineArrays {
@@ -44,7 +45,6 @@ export type TrajectoryBatch = BatchArrays<ColumnSpec, ColumnSpec, Record<never, 
   readonly returnToGo: Float32Array;
 };
 
-const GIVEN: Chooser = { name: "given", steps: [], inputs: {}, outputs: {} };
 const LEAST_DEVIATION = 1e-8;
 
 const typeOf = (array: TypedArray): ColumnType => {
@@ -216,8 +216,8 @@ export class OfflineDataset<O extends ColumnSpec = ColumnSpec, A extends ColumnS
 
   /** Draws `size` transitions. The batch is the dataset's own: the next sample of this size overwrites it. */
   sample(size: number): BatchArrays<O, A, Record<never, never>> {
+    needStored(size, this.length);
     const batch = this.#batches.own(size);
-    if (size > this.length) throw tooFew(size, this.length);
     const { control } = this.#uniform;
     writeKey(control, this.#seed, this.calls++);
     writeWindow(control, 0, this.length, this.length);
@@ -230,6 +230,7 @@ export class OfflineDataset<O extends ColumnSpec = ColumnSpec, A extends ColumnS
    * episode: what is missing is padded with zeros and masked. The batch is the dataset's own.
    */
   sampleTrajectories(size: number, window: number): TrajectoryBatch {
+    checkCount("the size of a batch", size, 1);
     const { batches, batch } = this.#ownTrajectories(size, checkCount("the window", window, 1));
     const bound = batches.bound(batch);
     writeKey(this.#key, this.#seed, this.calls++);
@@ -300,7 +301,10 @@ export class OfflineDataset<O extends ColumnSpec = ColumnSpec, A extends ColumnS
     return new OfflineDataset(arrays as unknown as OfflineArrays, options);
   }
 
-  /** Writes a file; one of this name is replaced only when the new one is whole. */
+  /**
+   * Writes a file; one of this name is replaced only when the new one is whole. What observations were normalised by is
+   * not part of it: keep `mean` and `deviation`.
+   */
   save(path: string): void {
     writeWhole(path, [this.encode()]);
   }
@@ -323,11 +327,8 @@ function checkArrays(arrays: OfflineArrays, rows: number): { readonly [name: str
   const observation = columnFor("observation", arrays.observation, rows);
   const action = columnFor("action", arrays.action, rows);
   for (const name of ["terminated", "truncated"] as const) {
-    if (arrays[name]?.length !== rows)
-      throw new DataError(`"${name}" has ${arrays[name]?.length ?? "no"} elements, there are ${rows} rewards`);
-    for (let k = 0; k < rows; k++)
-      if (![0, 1, true, false].includes(arrays[name][k] as number))
-        throw new DataError(`"${name}" holds ${String(arrays[name][k])} in row ${k}; flags are 0 and 1`);
+    needLength("OfflineDataset", name, arrays[name], rows, "the number of rewards");
+    checkFlags("OfflineDataset", name, arrays[name]);
   }
   if (arrays.nextObservation) {
     const next = columnFor("nextObservation", arrays.nextObservation, rows);

@@ -9,8 +9,17 @@
  */
 import { type TypedArray, viewArray } from "../ir/arrays.ts";
 import { STORAGE_BYTES } from "../ir/types.ts";
+import { checkCount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
-import { type ArraysFor, type Column, type ColumnSpecs, type Columns, checkCount, columnsOf } from "./columns.ts";
+import {
+  type ArraysFor,
+  type Column,
+  type ColumnSpecs,
+  type Columns,
+  type ColumnType,
+  checkIntegers,
+  columnsOf,
+} from "./columns.ts";
 import { closedIn, ITEMS, POSITION_MASK, SPACE, signal, wait, waitSync } from "./pipelineWaiting.ts";
 
 /** Sending to a pipeline that has been closed. */
@@ -46,6 +55,7 @@ const MAX_CAPACITY = 2 ** 24;
 
 interface Field {
   readonly name: string;
+  readonly dtype: ColumnType;
   readonly size: number;
   /** All slots of the column, one after the other. */
   readonly array: TypedArray;
@@ -69,6 +79,14 @@ function layoutOf(columns: Columns, capacity: number): Layout {
   return { slots, bytes: end, offsets };
 }
 
+function sharedMemory(bytes: number): SharedArrayBuffer {
+  try {
+    return new SharedArrayBuffer(bytes);
+  } catch {
+    throw new DataError(`Pipeline: there is no memory for ${bytes} bytes; take a smaller capacity`);
+  }
+}
+
 const sized = (value: ArrayLike<number> | number | undefined): number =>
   typeof value === "number" ? 1 : (value?.length ?? 0);
 
@@ -89,13 +107,15 @@ export class Pipeline<X extends ColumnSpecs = ColumnSpecs> {
       throw new DataError("Pipeline: memory cannot be shared here; a page must be cross-origin isolated");
     const checked = columnsOf(columns);
     const { slots, bytes, offsets } = layoutOf(checked, capacity);
+    if (memory !== undefined && memory.byteLength !== bytes)
+      throw new DataError(`Pipeline: the memory has ${memory.byteLength} bytes, a pipeline of this kind ${bytes}`);
     this.#specs = columns;
-    this.#memory = memory ?? new SharedArrayBuffer(bytes);
+    this.#memory = memory ?? sharedMemory(bytes);
     this.#words = new Int32Array(this.#memory, 0, WORDS);
     this.#turns = new Int32Array(this.#memory, 4 * WORDS, slots);
     this.#slots = slots;
     this.#fields = Object.entries(checked).map(([name, { dtype, size }]: [string, Column], k) => {
-      return { name, size, array: viewArray(dtype, this.#memory, offsets[k] as number, size * slots) };
+      return { name, dtype, size, array: viewArray(dtype, this.#memory, offsets[k] as number, size * slots) };
     });
     if (memory === undefined) for (let slot = 0; slot < slots; slot++) this.#turns[slot] = slot;
   }
@@ -112,7 +132,9 @@ export class Pipeline<X extends ColumnSpecs = ColumnSpecs> {
 
   /** Records that wait. */
   get length(): number {
-    const waiting = (Atomics.load(this.#words, TAIL) - Atomics.load(this.#words, HEAD)) & POSITION_MASK;
+    // The head first: it never passes a tail that is read after it.
+    const head = Atomics.load(this.#words, HEAD);
+    const waiting = (Atomics.load(this.#words, TAIL) - head) & POSITION_MASK;
     return Math.min(waiting, this.capacity);
   }
 
@@ -249,11 +271,12 @@ export class Pipeline<X extends ColumnSpecs = ColumnSpecs> {
     return record;
   }
 
-  #check(record: PipelineInput<X>, what: string): void {
-    for (const { name, size } of this.#fields) {
+  #check(record: PipelineInput<X>, what: "send" | "receive"): void {
+    for (const { name, dtype, size } of this.#fields) {
       const value = record[name];
       if (sized(value) !== size)
         throw new DataError(`${what}: "${name}" has ${sized(value)} elements: a record has ${size} of them`);
+      if (what === "send") checkIntegers("send", name, dtype, value as ArrayLike<number> | number);
     }
   }
 }

@@ -8,6 +8,7 @@
  * than its capacity. Environments are pushed in step with each other, which keeps rows in the order of steps.
  */
 import type { TypedArray } from "../ir/arrays.ts";
+import { checkCount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import { type Column, Storage } from "./columns.ts";
 import type { RingState } from "./pushing.ts";
@@ -84,9 +85,9 @@ export class ObservationPool {
       throw new DataError(`push: "${name}" must be a ${this.#array.constructor.name} of ${length} elements`);
   }
 
-  /** Rows for one transition; the observation is stored only where it is given. */
+  /** Rows for one transition; the observation is stored only where a stream begins. */
   take(observation: TypedArray | undefined, next: TypedArray, ended: boolean): void {
-    const begins = observation !== undefined;
+    const begins = observation !== undefined && !this.#continues(0, observation, 0);
     this.#makeRoom(begins ? 2 : 1);
     const from = begins ? this.#store(observation) : (this.#last[0] as number);
     this.#stepFirst[this.#ring.head] = from;
@@ -96,7 +97,7 @@ export class ObservationPool {
     this.#last[0] = ended ? NONE : to;
   }
 
-  /** Rows for a step of all environments; observations are read only where a stream begins. */
+  /** Rows for a step of all environments; observations are stored only where a stream begins. */
   takeBatch(
     observations: TypedArray | undefined,
     nexts: TypedArray,
@@ -107,8 +108,8 @@ export class ObservationPool {
     this.#makeRoom(2 * this.#environments);
     let first = Number.POSITIVE_INFINITY;
     for (let e = 0; e < this.#environments; e++) {
-      let from = this.#last[e] as number;
-      if (from === NONE) from = this.#storePart(observations as TypedArray, e * size);
+      const goesOn = observations === undefined || this.#continues(e, observations, e * size);
+      const from = goesOn ? (this.#last[e] as number) : this.#storePart(observations, e * size);
       this.rows[e] = from % this.#count;
       first = Math.min(first, from);
     }
@@ -118,6 +119,18 @@ export class ObservationPool {
       this.nexts[e] = to % this.#count;
       this.#last[e] = terminated[e] || truncated[e] ? NONE : to;
     }
+  }
+
+  /**
+   * Whether an observation that is given is the next observation of the step before. One that differs begins a stream:
+   * the environment was reset, and no flag said so.
+   */
+  #continues(environment: number, rows: TypedArray, from: number): boolean {
+    const last = this.#last[environment] as number;
+    if (last === NONE) return false;
+    const at = (last % this.#count) * this.#size;
+    for (let k = 0; k < this.#size; k++) if (!Object.is(rows[from + k], this.#array[at + k])) return false;
+    return true;
   }
 
   /** Lets the next push of an environment begin a stream, where an episode was given up without an end. */
@@ -166,9 +179,23 @@ export class ObservationPool {
     };
   }
 
-  restore(state: PoolState): void {
-    if (state.last.length !== this.#environments || state.stepFirst.length !== this.#steps)
+  /** Checks a state, and the numbers of rows that transitions refer to: nothing looks at them again. */
+  checkState(state: PoolState, rows: readonly (ArrayLike<number> | undefined)[]): void {
+    const { taken, first, last, stepFirst } = state;
+    if (last.length !== this.#environments || stepFirst.length !== this.#steps)
       throw new DataError("restore: the state belongs to a buffer with another capacity or number of environments");
+    checkCount("restore: the number of observations", taken, 0);
+    const known = (n: number): boolean => Number.isSafeInteger(n) && n >= first && n < Math.max(1, taken);
+    const whole = first === Math.max(0, taken - this.#count) && state.rows.length === (taken - first) * this.#size;
+    const sound = last.every((n) => n === NONE || known(n)) && stepFirst.every((n) => n >= 0 && n <= taken);
+    if (!whole || !sound) throw new DataError("restore: the state's observations do not fit together");
+    for (const list of rows)
+      for (let k = 0; k < (list?.length ?? 0); k++)
+        if (!(Number.isInteger(list?.[k]) && (list?.[k] as number) >= 0 && (list?.[k] as number) < this.#count))
+          throw new DataError(`restore: there is no row ${list?.[k]} of observations`);
+  }
+
+  restore(state: PoolState): void {
     this.#taken = state.taken;
     this.storage.fill("observation", state.first % this.#count, state.rows);
     this.#last.set(state.last);

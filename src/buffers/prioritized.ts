@@ -5,14 +5,23 @@
  * that any stored transition could have. A sample is one call into compiled code (draws, search, weights, gather); an
  * update of priorities is another.
  */
+import { checkCount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import { Batches } from "./batches.ts";
-import { type ColumnSpec, type ColumnSpecs, type ColumnView, checkCount } from "./columns.ts";
+import type { ColumnSpec, ColumnSpecs, ColumnView } from "./columns.ts";
 import { type SeedWords, seedWords, writeKey } from "./draws.ts";
 import { type Chooser, Sampler } from "./gather.ts";
-import { type ReplayOptions, type ReplaySnapshot, tooFew } from "./replay.ts";
-import { type BatchArrays, type PushBatch, type PushSlices, type Transition, TransitionRing } from "./ring.ts";
-import { checkPriority, drawStrata, findLeaves, SumTree, TREE_CONTROL, weighDraws } from "./sumTree.ts";
+import type { ReplayOptions, ReplaySnapshot } from "./replay.ts";
+import {
+  type BatchArrays,
+  checkSaved,
+  needStored,
+  type PushBatch,
+  type PushSlices,
+  type Transition,
+  TransitionRing,
+} from "./ring.ts";
+import { drawStrata, findLeaves, SumTree, TREE_CONTROL, weighDraws } from "./sumTree.ts";
 
 export interface PrioritizedOptions<
   O extends ColumnSpec = ColumnSpec,
@@ -141,28 +150,24 @@ export class PrioritizedReplayBuffer<
     extra?: Parameters<PushSlices>[6],
     priority?: number,
   ): number {
-    const leaf = priority === undefined ? this.#largestLeaf : this.#leafFor(priority);
+    const leaf = priority === undefined ? this.#largestLeaf : this.tree.power(priority);
     const before = this.#oldestNumber();
     const slot = this.#write(observation, action, reward, terminated, truncated, nextObservation, extra);
     this.tree.set(slot, leaf);
+    if (priority !== undefined) this.#raise(priority, leaf);
     if (this.#ring.pool) this.#forget(before);
     return slot;
   }
 
   /** Pushes transitions that lie side by side, with the largest priority so far unless `priority` is given. */
   pushBatch(batch: Parameters<PushBatch>[0], rows: number, priority?: number): number {
-    const leaf = priority === undefined ? this.#largestLeaf : this.#leafFor(priority);
+    const leaf = priority === undefined ? this.#largestLeaf : this.tree.power(priority);
     const before = this.#oldestNumber();
     const first = this.#writeBatch(batch, rows);
     for (let r = 0; r < rows; r++) this.tree.set((first + r) % this.capacity, leaf);
+    if (priority !== undefined) this.#raise(priority, leaf);
     if (this.#ring.pool) this.#forget(before);
     return first;
-  }
-
-  #leafFor(priority: number): number {
-    const leaf = this.tree.power(priority);
-    this.#raise(priority, leaf);
-    return leaf;
   }
 
   #raise(priority: number, leaf: number): void {
@@ -195,13 +200,14 @@ export class PrioritizedReplayBuffer<
 
   /** Draws `size` transitions. The batch is the buffer's own: the next sample of this size overwrites it. */
   sample(size: number): PrioritizedBatch<O, A, X> {
+    needStored(size, this.length);
     return this.sampleInto(this.#batches.own(size));
   }
 
   sampleInto(batch: PrioritizedBatch<O, A, X>): PrioritizedBatch<O, A, X> {
     const bound = this.#batches.bound(batch);
     const { count } = this.#ring.state;
-    if (bound.size > count) throw tooFew(bound.size, count);
+    needStored(bound.size, count);
     if (!(this.tree.total > 0)) throw new DataError("sample: all priorities are 0; give at least one above 0");
     const { control } = this.#sampler;
     writeKey(control, this.#seed, this.calls++);
@@ -244,12 +250,13 @@ export class PrioritizedReplayBuffer<
   }
 
   restore(saved: PrioritizedSnapshot): void {
-    if (saved.seed !== this.seed || saved.alpha !== this.alpha)
-      throw new DataError(
-        `restore: the state has seed ${saved.seed} and alpha ${saved.alpha}, this buffer ${this.seed} and ${this.alpha}`,
-      );
+    checkSaved(saved, this.seed);
+    if (saved.alpha !== this.alpha)
+      throw new DataError(`restore: the state has alpha ${saved.alpha}, this buffer ${this.alpha}`);
     if (saved.leaves.length !== saved.count) throw new DataError("restore: the state lacks leaves of its transitions");
-    for (const leaf of saved.leaves) checkPriority(leaf);
+    for (const leaf of saved.leaves) this.tree.checkLeaf(leaf);
+    const largestLeaf = this.tree.power(saved.largest);
+    checkExponent("beta", saved.beta);
     this.#ring.restore(saved);
     this.tree.clear();
     saved.leaves.forEach((leaf, k) => {
@@ -258,7 +265,7 @@ export class PrioritizedReplayBuffer<
     this.calls = saved.calls;
     this.beta = saved.beta;
     this.#largest = saved.largest;
-    this.#largestLeaf = this.tree.power(saved.largest);
+    this.#largestLeaf = largestLeaf;
   }
 
   clear(): void {

@@ -6,7 +6,7 @@
  */
 import { arrayName, type TypedArray } from "../ir/arrays.ts";
 import { DataError } from "../kernels/errors.ts";
-import type { Column, ColumnView } from "./columns.ts";
+import { type Column, type ColumnType, type ColumnView, checkFlags, checkIntegers, wrongInteger } from "./columns.ts";
 
 /** A flag: false, true, or 0 and 1. */
 export type Flag = boolean | number;
@@ -64,12 +64,6 @@ const INTEGER_CHECK: { readonly [dtype: string]: ((v: string) => string) | undef
   i32: (v) => `(${v} | 0) !== ${v}`,
   u32: (v) => `(${v} >>> 0) !== ${v}`,
 };
-const LIMITS: { readonly [dtype: string]: string } = {
-  u8: "0 to 255",
-  i32: "-2147483648 to 2147483647",
-  u32: "0 to 4294967295",
-};
-
 const helpers = {
   wrongRow(name: string, value: unknown, size: number): never {
     const got =
@@ -86,15 +80,10 @@ const helpers = {
   wrongNumber(name: string, value: unknown): never {
     throw new DataError(`push: "${name}" must be a number, it is ${String(value)}`);
   },
-  wrongInteger(name: string, dtype: string, value: unknown): never {
-    throw new DataError(
-      `push: "${name}" holds ${dtype}: whole numbers from ${LIMITS[dtype]}, not ${String(value)}; ` +
-        "scale or round before pushing, or give the column another type",
-    );
-  },
-  wrongArray(name: string, dtype: keyof typeof LIMITS, value: unknown): never {
+  wrongInteger: (name: string, dtype: ColumnType, value: unknown): never => wrongInteger("push", name, dtype, value),
+  wrongArray(name: string, dtype: ColumnType, value: unknown): never {
     const got = ArrayBuffer.isView(value) ? value.constructor.name : typeof value;
-    const wanted = arrayName(dtype as "u8");
+    const wanted = arrayName(dtype);
     throw new DataError(`push: "${name}" must be a ${wanted} (${dtype}), it is a ${got}`);
   },
   wrongCount(count: unknown, capacity: number): never {
@@ -102,15 +91,9 @@ const helpers = {
       `pushBatch: the number of transitions must be a whole number from 1 to the capacity ${capacity}, not ${String(count)}`,
     );
   },
-  /** Whether every element can be stored in an integer column as it is. */
-  checkIntegers(name: string, column: Column, values: ArrayLike<number>): void {
-    const low = column.dtype === "i32" ? -(2 ** 31) : 0;
-    const high = column.dtype === "u8" ? 255 : column.dtype === "i32" ? 2 ** 31 - 1 : 2 ** 32 - 1;
-    for (let k = 0; k < values.length; k++) {
-      const v = values[k] as number;
-      if (!(Number.isInteger(v) && v >= low && v <= high)) helpers.wrongInteger(name, column.dtype, v);
-    }
-  },
+  checkIntegers: (name: string, { dtype }: Column, values: ArrayLike<number>): void =>
+    checkIntegers("push", name, dtype, values),
+  checkFlags: (name: string, values: ArrayLike<number | boolean>): void => checkFlags("pushBatch", name, values),
   /** Rows of an array of their own, from slot `at` on, around the end. */
   copyRows(view: ColumnView, at: number, values: TypedArray, rows: number, capacity: number): void {
     const first = Math.min(rows, capacity - at) * view.size;
@@ -187,14 +170,27 @@ function generate<F>(lines: readonly string[], targets: readonly Target[], state
   return new Function(...Object.keys(environment), text)(...Object.values(environment)) as F;
 }
 
-/** A function of the arguments of `ARGUMENTS` that writes one transition and returns its slot. */
-export function makePush<F>(targets: readonly Target[], capacity: number, state: RingState, hooks: PushHooks): F {
+/** Statements that check all arguments of a push. */
+function checkArguments(targets: readonly Target[], hooks: PushHooks): string[] {
   const given = targets.filter((t) => t.from !== "local");
-  const hasExtra = given.some((t) => t.from === "extra");
-  const body = [
-    ...(hasExtra ? [`if (!extra) wrongRow("${given.find((t) => t.from === "extra")?.name}", undefined, 1);`] : []),
+  const extra = given.find((t) => t.from === "extra");
+  return [
+    ...(extra ? [`if (!extra) wrongRow("${extra.name}", undefined, 1);`] : []),
     ...given.flatMap((t) => (t.column.size === 1 ? checkScalar(t) : checkRow(t))),
     hooks.checks ?? "",
+  ];
+}
+
+/** A function of the arguments of `ARGUMENTS` that does what a push does before it writes. */
+export function makeCheck<F>(targets: readonly Target[], state: RingState, hooks: PushHooks): F {
+  const lines = [`return function check(${ARGUMENTS.join(", ")}) {`, ...checkArguments(targets, hooks), "};"];
+  return generate(lines, targets, state, hooks);
+}
+
+/** A function of the arguments of `ARGUMENTS` that writes one transition and returns its slot. */
+export function makePush<F>(targets: readonly Target[], capacity: number, state: RingState, hooks: PushHooks): F {
+  const body = [
+    ...checkArguments(targets, hooks),
     "const at = state.head;",
     hooks.prepare ?? "",
     ...targets.flatMap(writeRow),
@@ -214,11 +210,7 @@ function checkBatch(t: Target): string[] {
   ];
   if (column.size > LOOPED)
     return [...lines, `if (!(v_${name} instanceof ${type})) wrongArray("${name}", "${column.dtype}", v_${name});`];
-  if (t.flag)
-    return [
-      ...lines,
-      `for (let k = 0; k < rows; k++) if (v_${name}[k] !== 0 && v_${name}[k] !== 1 && v_${name}[k] !== true && v_${name}[k] !== false) wrongFlag("${name}", v_${name}[k]);`,
-    ];
+  if (t.flag) return [...lines, `checkFlags("${name}", v_${name});`];
   if (INTEGER_CHECK[column.dtype] === undefined) return lines;
   return [...lines, `if (!(v_${name} instanceof ${type})) checkIntegers("${name}", column_${name}, v_${name});`];
 }

@@ -5,14 +5,17 @@
  * column. Sample n of a buffer is a pure function of its seed, n, and what is stored.
  */
 import type { TypedArray } from "../ir/arrays.ts";
+import { checkCount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import type { TargetChoice } from "../runtime/targets.ts";
 import { Batches } from "./batches.ts";
-import { type Column, type ColumnSpec, type ColumnSpecs, type ColumnView, checkCount } from "./columns.ts";
+import type { Column, ColumnSpec, ColumnSpecs, ColumnView } from "./columns.ts";
 import { drawRows, type SeedWords, seedWords, writeKey, writeWindow } from "./draws.ts";
 import { type BoundBatch, type Chooser, Sampler } from "./gather.ts";
 import {
   type BatchArrays,
+  checkSaved,
+  needStored,
   type PushBatch,
   type PushSlices,
   type RingSnapshot,
@@ -53,7 +56,10 @@ export class ReplayBuffer<
   readonly seed: number;
   /** The number of the next sample; may be set to take a sample again. */
   calls = 0;
-  /** Pushes a transition from its parts: observation, action, reward, terminated, truncated, nextObservation, extra. */
+  /**
+   * Pushes a transition from its parts: observation, action, reward, terminated, truncated, nextObservation, extra. Like
+   * `pushBatch` it may be taken out of the buffer; `share` replaces both, and those taken before refuse to push then.
+   */
   pushSlices: PushSlices;
   /** Pushes transitions that lie side by side: `pushBatch({ observation, action, ... }, rows)`. */
   pushBatch: PushBatch;
@@ -127,6 +133,7 @@ export class ReplayBuffer<
 
   /** Draws `size` transitions. The batch is the buffer's own: the next sample of this size overwrites it. */
   sample(size: number): BatchArrays<O, A, X> {
+    needStored(size, this.length);
     return this.#draw(this.#batches.own(size), this.capacity);
   }
 
@@ -137,7 +144,8 @@ export class ReplayBuffer<
 
   /** Draws from the newest `window` transitions only. */
   sampleRecent(size: number, window: number): BatchArrays<O, A, X> {
-    return this.#draw(this.#batches.own(size), checkCount("the window", window, 1));
+    needStored(size, Math.min(this.length, checkCount("the window", window, 1)));
+    return this.#draw(this.#batches.own(size), window);
   }
 
   #draw(batch: BatchArrays<O, A, X>, window: number): BatchArrays<O, A, X> {
@@ -145,7 +153,7 @@ export class ReplayBuffer<
     if (this.#reader) return this.#drawShared(batch, bound, window, this.#reader);
     const { state, capacity } = this.#ring;
     const count = Math.min(state.count, window);
-    if (bound.size > count) throw tooFew(bound.size, count);
+    needStored(bound.size, count);
     const { control } = this.#sampler;
     writeKey(control, this.#seed, this.calls++);
     const start = state.head - count;
@@ -166,16 +174,16 @@ export class ReplayBuffer<
     const call = this.calls++;
     for (let attempt = 0; ; attempt++) {
       shared.refresh();
+      // A sample that is drawn again leaves out what is reserved by now: with many rows, one of them is always there.
       // Where the writer is faster than the sample, the oldest transitions do not live long enough.
-      const stable = attempt < PATIENCE ? state.count : Math.ceil(state.count / 2);
-      const count = Math.min(stable, window);
-      if (bound.size > Math.min(state.count, window)) throw tooFew(bound.size, Math.min(state.count, window));
+      const safe = attempt === 0 ? state.count : Math.max(1, state.count - shared.unsafe(state.count));
+      const count = Math.min(attempt < PATIENCE ? safe : Math.ceil(safe / 2), window);
+      needStored(bound.size, Math.min(state.count, window));
       writeKey(control, this.#seed, call, attempt);
       const start = (((state.head - count) % capacity) + capacity) % capacity;
       writeWindow(control, start, count, capacity);
-      const oldest = shared.position - count;
       bound.run();
-      if (shared.intact(bound.index, start, oldest)) return batch;
+      if (shared.intact(bound.index, start, count)) return batch;
     }
   }
 
@@ -186,6 +194,9 @@ export class ReplayBuffer<
       throw new DataError('share: next observations must be "separate" or "none"; rows stored once cannot be shared');
     if (!this.#shared) {
       const { position, hooks } = shareRing(this.#ring);
+      this.#ring.retirePushes(
+        "push: this function was taken out of the buffer before it was shared; take it after share",
+      );
       this.#shared = position;
       this.pushSlices = this.#ring.pushSlices(hooks(false));
       this.pushBatch = this.#ring.pushBatch(hooks(true));
@@ -210,14 +221,15 @@ export class ReplayBuffer<
 
   /** Everything needed to continue exactly here: position, number of calls, columns. */
   save(): ReplaySnapshot {
+    if (this.#reader)
+      throw new DataError("save: only the thread that pushes can; here transitions may change meanwhile");
     return { ...this.#ring.save(), seed: this.seed, calls: this.calls };
   }
 
   /** Continues where a saved buffer of the same layout was. */
   restore(saved: ReplaySnapshot): void {
     this.#refuseShared("restore");
-    if (saved.seed !== this.seed)
-      throw new DataError(`restore: the state is of a buffer with seed ${saved.seed}, this one has ${this.seed}`);
+    checkSaved(saved, this.seed);
     this.#ring.restore(saved);
     this.calls = saved.calls;
   }
@@ -238,6 +250,7 @@ export class ReplayBuffer<
     this.#ring.dispose();
     this.#sampler.dispose();
     this.#batches.dispose();
+    this.#shared?.dispose();
   }
 }
 
@@ -245,6 +258,3 @@ export class ReplayBuffer<
 export interface SharedReplay extends RingHandle {
   readonly options: object;
 }
-
-export const tooFew = (size: number, count: number): DataError =>
-  new DataError(`sample: ${size} transitions were asked for, ${count} are there; push more first or take fewer`);

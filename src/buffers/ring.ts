@@ -5,6 +5,7 @@
  * any further columns. Once `capacity` are stored, a push overwrites the oldest.
  */
 import type { TypedArray } from "../ir/arrays.ts";
+import { checkCount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import {
   type ArrayFor,
@@ -13,7 +14,6 @@ import {
   type ColumnSpec,
   type ColumnSpecs,
   type Columns,
-  checkCount,
   columnOf,
   columnsOf,
   Storage,
@@ -25,6 +25,7 @@ import { ObservationPool, type PoolState } from "./pool.ts";
 import {
   ARGUMENTS,
   type Flag,
+  makeCheck,
   makePush,
   makePushBatch,
   type PushHooks,
@@ -109,6 +110,19 @@ export type BatchArrays<O extends ColumnSpec, A extends ColumnSpec, X extends Co
   readonly truncated: Uint8Array;
 } & ArraysFor<X>;
 
+/** A DataError when a saved state is not of a buffer with this seed. */
+export function checkSaved(saved: { readonly seed: number; readonly calls: number }, seed: number): void {
+  if (saved.seed !== seed)
+    throw new DataError(`restore: the state is of a buffer with seed ${saved.seed}, this one has ${seed}`);
+  checkCount("restore: the number of calls", saved.calls, 0);
+}
+
+/** A DataError when a sample asks for more than there is; before anything is made for it. */
+export function needStored(size: number, count: number, what = "transitions"): void {
+  if (checkCount("the size of a batch", size, 1) > count)
+    throw new DataError(`sample: ${size} ${what} were asked for, ${count} are there; push more first or take fewer`);
+}
+
 /** What a ring needs to continue exactly where it was; plain data and typed arrays. */
 export interface RingSnapshot {
   readonly capacity: number;
@@ -155,7 +169,7 @@ export class TransitionRing {
   readonly observation: Column;
   readonly action: Column;
   readonly extra: Columns;
-  readonly state: RingState = { head: 0, count: 0, pushed: 0 };
+  state: RingState = { head: 0, count: 0, pushed: 0 };
   readonly storage: Storage;
   readonly pool: ObservationPool | undefined;
 
@@ -174,13 +188,13 @@ export class TransitionRing {
     if (this.nextObservations === "once") {
       const room = options.finalObservations ?? Math.ceil(this.capacity / 16);
       const { observation, environments, capacity, state } = this;
-      this.pool = new ObservationPool(
-        observation,
-        capacity,
-        environments,
-        checkCount("finalObservations", room, 0),
-        state,
-      );
+      checkCount("finalObservations", room, 0);
+      try {
+        this.pool = new ObservationPool(observation, capacity, environments, room, state);
+      } catch (error) {
+        this.storage.dispose();
+        throw error;
+      }
     }
   }
 
@@ -209,6 +223,22 @@ export class TransitionRing {
   /** The function that pushes one transition. `finish` is run after the position has moved. */
   pushSlices(hooks: PushHooks = {}): PushSlices {
     return makePush<PushSlices>(this.#targets(), this.capacity, this.state, this.#withPool(hooks, false));
+  }
+
+  /** What a push checks before it writes, by itself. */
+  checkSlices(): (...args: Parameters<PushSlices>) => void {
+    return makeCheck(this.#targets(), this.state, this.#withPool({}, false));
+  }
+
+  /** Lets functions made before fail with `why` before they write: those made from now on take their place. */
+  retirePushes(why: string): void {
+    const old = this.state;
+    this.state = { ...old };
+    Object.defineProperty(old, "head", {
+      get: () => {
+        throw new DataError(why);
+      },
+    });
   }
 
   pushBatch(hooks: PushHooks = {}): PushBatch {
@@ -303,7 +333,10 @@ export class TransitionRing {
         throw new DataError(`restore: the state has no column "${name}" of ${count} rows of ${column.size}`);
     if ((pool === undefined) !== (this.pool === undefined))
       throw new DataError("restore: the state is of a buffer that keeps next observations in another way");
-    if (pool) this.pool?.restore(pool);
+    if (pool) {
+      this.pool?.checkState(pool, [columns.observationRow, columns.nextObservationRow]);
+      this.pool?.restore(pool);
+    }
     Object.assign(this.state, { head, count, pushed });
     for (const name of Object.keys(this.storage.columns))
       this.storage.fill(name, this.oldest, columns[name] as TypedArray);

@@ -7,6 +7,7 @@
  * is computed of. Nothing is carried over silently: every rollout starts with `begin(observation)`.
  */
 import type { TypedArray } from "../ir/arrays.ts";
+import { checkCount, needLength } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import { HostStream } from "../random/host.ts";
 import type { TargetChoice } from "../runtime/targets.ts";
@@ -16,14 +17,14 @@ import {
   type Column,
   type ColumnSpec,
   type ColumnSpecs,
-  checkCount,
-  checkLength,
+  checkFlags,
+  checkRows,
   columnOf,
   columnsOf,
   Storage,
 } from "./columns.ts";
 import { seedWords } from "./draws.ts";
-import { type BoundBatch, type Chooser, Sampler } from "./gather.ts";
+import { type BoundBatch, GIVEN, Sampler } from "./gather.ts";
 
 export interface RolloutOptions<O extends ColumnSpec, A extends ColumnSpec, X extends ColumnSpecs> {
   readonly steps: number;
@@ -65,7 +66,6 @@ export type RolloutBatch<O extends ColumnSpec, A extends ColumnSpec, X extends C
   readonly index: Int32Array;
 };
 
-const GIVEN: Chooser = { name: "given", steps: [], inputs: {}, outputs: {} };
 const FLAG: Column = { dtype: "u8", size: 1 };
 const STEP_COLUMNS = ["action", "reward", "terminated", "truncated"] as const;
 
@@ -133,8 +133,7 @@ export class RolloutBuffer<
 
   /** Starts a rollout from the observations that the first actions are chosen on. */
   begin(observation: ArrayLike<number>): void {
-    const { size } = this.#observations.view("observation");
-    checkLength("begin: the observation", observation, this.environments * size, `${this.environments} environments`);
+    checkRows("begin", "observation", this.#observations.columns.observation as Column, observation, this.environments);
     (this.columns.observation as TypedArray).set(observation, 0);
     this.#begun = true;
     this.#step = 0;
@@ -161,11 +160,15 @@ export class RolloutBuffer<
     if (this.full)
       throw new DataError(`add: all ${this.steps} steps are there; use them, then call begin(observation)`);
     const given = step as unknown as { readonly [name: string]: ArrayLike<number> };
-    const why = `${this.environments} environments`;
-    for (const name of [...STEP_COLUMNS, ...this.#extra])
-      checkLength(`add: "${name}"`, given[name], this.environments * this.#rows.view(name).size, why);
+    for (const name of ["action", "reward", ...this.#extra])
+      checkRows("add", name, this.#rows.columns[name] as Column, given[name], this.environments);
+    for (const name of ["terminated", "truncated"] as const) {
+      needLength("add", name, step[name], this.environments, "the number of environments");
+      checkFlags("add", name, step[name]);
+    }
     const next = this.#observations.view("observation");
-    checkLength('add: "nextObservation"', given.nextObservation, this.environments * next.size, why);
+    const { observation } = this.#observations.columns as { readonly observation: Column };
+    checkRows("add", "nextObservation", observation, given.nextObservation, this.environments);
     const at = this.#step * this.environments;
     for (const name of [...STEP_COLUMNS, ...this.#extra]) {
       const { array, size } = this.#rows.view(name);

@@ -5,14 +5,23 @@
  * long enough by then), and a running count of such transitions is kept beside the ring: the k-th window is found by
  * bisection, every window is equally likely, and a push stays O(1).
  */
+import { checkCount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import { HostStream } from "../random/host.ts";
 import { Batches } from "./batches.ts";
-import { type ColumnSpec, type ColumnSpecs, checkCount } from "./columns.ts";
+import type { ColumnSpec, ColumnSpecs } from "./columns.ts";
 import { type SeedWords, seedWords, writeKey } from "./draws.ts";
-import { type Chooser, Sampler } from "./gather.ts";
+import { GIVEN, Sampler } from "./gather.ts";
 import type { ReplayOptions, ReplaySnapshot } from "./replay.ts";
-import { type BatchArrays, type PushSlices, type Transition, type TransitionBatch, TransitionRing } from "./ring.ts";
+import {
+  type BatchArrays,
+  checkSaved,
+  needStored,
+  type PushSlices,
+  type Transition,
+  type TransitionBatch,
+  TransitionRing,
+} from "./ring.ts";
 
 export interface SequenceOptions<
   O extends ColumnSpec = ColumnSpec,
@@ -32,8 +41,6 @@ export interface SequenceSnapshot extends ReplaySnapshot {
   readonly ends: Float64Array;
   readonly lost: number;
 }
-
-const GIVEN: Chooser = { name: "given", steps: [], inputs: {}, outputs: {} };
 
 export class SequenceBuffer<
   O extends ColumnSpec = ColumnSpec,
@@ -140,6 +147,7 @@ export class SequenceBuffer<
    * batch is the buffer's own.
    */
   sample(size: number): BatchArrays<O, A, X> {
+    needStored(size, this.windows, `windows of ${this.window} steps`);
     return this.sampleInto(this.#batches.own(size));
   }
 
@@ -147,8 +155,7 @@ export class SequenceBuffer<
     const bound = this.#batches.bound(batch);
     const { windows } = this;
     const size = bound.size / this.window;
-    if (size > windows)
-      throw new DataError(`sample: ${size} windows of ${this.window} steps were asked for, ${windows} are there`);
+    needStored(size, windows, `windows of ${this.window} steps`);
     writeKey(this.#key, this.#seed, this.calls++);
     const stream = new HostStream(this.#key[0] as number, this.#key[1] as number);
     const { environments, capacity, oldest } = this.#ring;
@@ -182,13 +189,17 @@ export class SequenceBuffer<
   }
 
   restore(saved: SequenceSnapshot): void {
-    const { seed, window, steps, ends, lost, calls } = saved;
-    if (seed !== this.seed || window !== this.window)
-      throw new DataError(
-        `restore: the state has seed ${seed} and windows of ${window}, this buffer ${this.seed} and ${this.window}`,
-      );
+    const { window, steps, ends, lost, calls } = saved;
+    checkSaved(saved, this.seed);
+    if (window !== this.window)
+      throw new DataError(`restore: the state has windows of ${window} steps, this buffer ${this.window}`);
     if (steps.length !== this.#steps.length || ends.length !== saved.count)
       throw new DataError("restore: the state belongs to another number of environments, or is not whole");
+    checkCount("restore: the windows that are gone", lost, 0);
+    for (const [age, end] of ends.entries()) {
+      const more = end - (ends[age - 1] ?? lost);
+      if (more !== 0 && more !== 1) throw new DataError(`restore: the windows up to transition ${age} do not add up`);
+    }
     this.#ring.restore(saved);
     this.#steps.set(steps);
     ends.forEach((end, age) => {

@@ -44,12 +44,19 @@ export class SharedPosition {
   readonly #ring: TransitionRing;
   /** Counters run from 0 to this less one. */
   readonly #wrap: number;
+  #disposed = false;
 
   constructor(ring: TransitionRing, offset: number) {
     this.#ring = ring;
     this.#offset = offset;
     this.#words = viewArray("i32", heap().buffer, offset, WORDS) as Int32Array;
     this.#wrap = wrapOf(ring.capacity);
+  }
+
+  /** Gives the counters back; only the thread that made them does. */
+  dispose(): void {
+    if (!this.#disposed) heap().release(this.#offset);
+    this.#disposed = true;
   }
 
   static useMemory(handle: RingHandle): void {
@@ -75,15 +82,18 @@ export class SharedPosition {
     state.count = Math.min(state.pushed, capacity);
   }
 
-  /** Whether no sampled slot may have been written since; `oldest` is the counter of the slot `start`. */
-  intact(slots: Int32Array, start: number, oldest: number): boolean {
+  /** Of the newest `count` transitions, how many of the oldest may be overwritten by now. */
+  unsafe(count: number): number {
     const reserved = Atomics.add(this.#words, RESERVED, 0);
+    const passed = reserved - this.position;
+    return Math.max(0, (passed < 0 ? passed + this.#wrap : passed) - (this.#ring.capacity - count));
+  }
+
+  /** Whether no sampled slot may have been written since; the window is the newest `count`, from slot `start` on. */
+  intact(slots: Int32Array, start: number, count: number): boolean {
     const { capacity } = this.#ring;
-    let passed = reserved - this.position;
-    if (passed < 0) passed += this.#wrap;
-    // Slots whose age, counted from the oldest of the window, is below this may be overwritten.
-    const unsafe = passed - (capacity - (this.position - oldest));
-    if (unsafe <= 0) return true;
+    const unsafe = this.unsafe(count);
+    if (unsafe === 0) return true;
     for (let k = 0; k < slots.length; k++) {
       const age = (slots[k] as number) - start;
       if ((age < 0 ? age + capacity : age) < unsafe) return false;

@@ -10,11 +10,13 @@
  * paths meet, are computed once. Least values go path by path, because a change seldom reaches far: a subtree of k
  * leaves has a new least in about one of k cases, and the path ends where nothing changes.
  */
+
+import type { TypedArray } from "../ir/arrays.ts";
 import { f32, f64, i32 } from "../kernel/declare.ts";
 import { allocate, free, kernel } from "../kernel/kernel.ts";
+import { checkCount, needAmount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import type { TargetChoice } from "../runtime/targets.ts";
-import { checkCount } from "./columns.ts";
 import { CONTROL_WORDS } from "./draws.ts";
 
 /** Words of the control array that trees use, beside those of draws. */
@@ -181,21 +183,31 @@ export class SumTree {
   readonly settings: Float64Array;
   readonly #control: Int32Array;
   readonly #one: Float64Array;
+  readonly #owned: TypedArray[];
   readonly #leaf: () => void;
+  /** By size, rounded up to a power of two. */
   readonly #updates = new Map<number, BoundUpdate>();
+  /** Priorities and leaves up to these have sums that are finite. */
+  readonly #mostPriority: number;
+  readonly #mostLeaf: number;
   readonly #target: TargetChoice;
 
   constructor(capacity: number, options: SumTreeOptions = {}) {
     this.capacity = checkCount("the capacity", capacity, 1);
     this.leaves = 2 ** Math.ceil(Math.log2(this.capacity));
+    const alpha = options.alpha ?? 1;
+    needAmount("SumTree", "alpha", alpha);
+    this.#mostLeaf = Number.MAX_VALUE / (2 * this.leaves);
+    this.#mostPriority = alpha > 0 ? Math.min(Number.MAX_VALUE, this.#mostLeaf ** (1 / alpha)) : Number.MAX_VALUE;
     this.#target = options.target ?? "auto";
     this.sums = allocate(f64, 2 * this.leaves);
     this.least = allocate(f64, 2 * this.leaves).fill(Number.POSITIVE_INFINITY);
     this.settings = allocate(f64, 4);
-    this.settings[0] = options.alpha ?? 1;
+    this.settings[0] = alpha;
     this.#control = allocate(i32, CONTROL_WORDS);
     this.#control[TREE_CONTROL.leaves] = this.leaves;
     this.#one = allocate(f64, 1);
+    this.#owned = [this.sums, this.least, this.settings, this.#control, this.#one];
     this.#leaf = leafOf.on(this.#target, { threads: 1 }).bind({ settings: this.settings, one: this.#one });
   }
 
@@ -218,15 +230,20 @@ export class SumTree {
 
   /** priority^alpha, rounded as on every target. */
   power(priority: number): number {
-    checkPriority(priority);
+    checkPriority(priority, this.#mostPriority);
     this.#one[0] = priority;
     this.#leaf();
     return this.#one[0] as number;
   }
 
+  /** Checks the value of a leaf. */
+  checkLeaf(value: number): void {
+    checkPriority(value, this.#mostLeaf);
+  }
+
   /** Sets one leaf to a value (already raised to alpha), in plain JavaScript. */
   set(i: number, value: number): void {
-    checkPriority(value);
+    this.checkLeaf(value);
     const { sums, least } = this;
     const leaf = this.leaves + this.#checked(i);
     sums[leaf] = value;
@@ -255,18 +272,22 @@ export class SumTree {
     if (priorities.length !== size)
       throw new DataError(`there are ${size} leaves and ${priorities.length} priorities; give one for each`);
     if (size === 0) return 0;
-    const { node, priority, run } = this.#bound(size);
+    const { node, priority, run } = this.#bound(2 ** Math.ceil(Math.log2(size)));
     const { capacity } = this;
+    const most = this.#mostPriority;
     let largest = 0;
     for (let k = 0; k < size; k++) {
       const i = indices[k] as number;
       const p = priorities[k] as number;
-      if (!(p >= 0 && p < Number.POSITIVE_INFINITY)) checkPriority(p);
+      if (!(p >= 0 && p <= most)) checkPriority(p, most);
       if (!((i | 0) === i && i >= 0 && i < capacity)) this.#checked(i);
       node[k] = i;
       priority[k] = p;
       if (p > largest) largest = p;
     }
+    // What is left of the round size sets the last leaf again.
+    node.fill(node[size - 1] as number, size);
+    priority.fill(priority[size - 1] as number, size);
     run();
     return largest;
   }
@@ -317,6 +338,9 @@ export class SumTree {
 
   /** Sum and least of leaves `begin` to `end - 1`. */
   range(begin: number, end: number): { readonly sum: number; readonly least: number } {
+    const whole = Number.isInteger(begin) && Number.isInteger(end);
+    if (!(whole && begin >= 0 && begin <= end && end <= this.capacity))
+      throw new DataError(`there is no range from ${begin} to ${end}; leaves are 0 to ${this.capacity - 1}`);
     let sum = 0;
     let least = Number.POSITIVE_INFINITY;
     for (let a = begin + this.leaves, b = end + this.leaves; a < b; a >>= 1, b >>= 1) {
@@ -340,7 +364,7 @@ export class SumTree {
   }
 
   dispose(): void {
-    for (const array of [this.sums, this.least, this.settings, this.#control, this.#one]) free(array);
+    for (const array of this.#owned.splice(0)) free(array);
     for (const { node, priority } of this.#updates.values()) {
       free(node);
       free(priority);
@@ -349,8 +373,10 @@ export class SumTree {
   }
 }
 
-/** A priority is a finite number from 0 on. */
-export function checkPriority(p: number): void {
+/** A priority is a finite number from 0 on, and small enough for finite sums. */
+function checkPriority(p: number, most: number): void {
   if (!(p >= 0 && p < Number.POSITIVE_INFINITY))
     throw new DataError(`a priority must be a finite number from 0 on, not ${p}; use |error| + a small number`);
+  if (!(p <= most))
+    throw new DataError(`a priority of ${p} is too large: sums would not be finite; take at most ${most}`);
 }

@@ -3,8 +3,9 @@
  * average however many there are; give `capacity` where the number of rows is known.
  */
 import type { TypedArray } from "../ir/arrays.ts";
+import { checkCount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
-import { type ArrayFor, type Column, type ColumnSpecs, checkCount, columnsOf, Storage } from "./columns.ts";
+import { type ArrayFor, type Column, type ColumnSpecs, checkRows, columnsOf, Storage } from "./columns.ts";
 
 export interface TableOptions<X extends ColumnSpecs> {
   readonly columns: X;
@@ -42,13 +43,7 @@ export class ExperienceTable<X extends ColumnSpecs> {
 
   /** Adds a row; its number. */
   append(row: TableRow<X>): number {
-    for (const name of this.#names) {
-      const value = row[name];
-      const { size } = this.#storage.columns[name] as Column;
-      const length = typeof value === "number" ? 1 : (value as ArrayLike<number> | undefined)?.length;
-      if (length !== size)
-        throw new DataError(`append: "${name}" must have ${size} elements, it has ${length ?? "none"}`);
-    }
+    for (const name of this.#names) checkRows("append", name, this.#storage.columns[name] as Column, row[name]);
     this.#reach(this.#length + 1);
     for (const name of this.#names) {
       const { array, size } = this.#storage.view(name);
@@ -63,12 +58,8 @@ export class ExperienceTable<X extends ColumnSpecs> {
   /** Adds rows that lie side by side; the number of the first. */
   appendRows(rows: TableRows<X>, count: number): number {
     checkCount("the number of rows", count, 0);
-    for (const name of this.#names) {
-      const { size } = this.#storage.columns[name] as Column;
-      const length = (rows[name] as ArrayLike<number> | undefined)?.length;
-      if (length !== count * size)
-        throw new DataError(`appendRows: "${name}" must have ${count * size} elements, it has ${length ?? "none"}`);
-    }
+    for (const name of this.#names)
+      checkRows("appendRows", name, this.#storage.columns[name] as Column, rows[name], count);
     this.#reach(this.#length + count);
     const first = this.#length;
     for (const name of this.#names) {

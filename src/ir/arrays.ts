@@ -21,6 +21,10 @@ const KINDS: { readonly [S in StorageType]: ArrayKind } = {
 
 /** The JavaScript class that holds elements of a storage type. */
 export const arrayName = (storage: StorageType): string => KINDS[storage].name;
+/** The storage type of an array's elements; undefined for classes that no storage type has. */
+export function storageIn(array: ArrayBufferView): StorageType | undefined {
+  return (Object.keys(KINDS) as StorageType[]).find((storage) => KINDS[storage].name === array.constructor.name);
+}
 export const newArray = (storage: StorageType, length: number): TypedArray => KINDS[storage].make(length);
 /** `length` elements of memory at a byte offset. */
 export const viewArray = (storage: StorageType, buffer: ArrayBufferLike, offset: number, length: number): TypedArray =>

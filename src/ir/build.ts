@@ -18,10 +18,13 @@ import type {
   Get,
   Iota,
   Label,
+  Lane,
   Length,
   Load,
   Local,
+  Recur,
   Reduction,
+  Shuffle,
   Stmt,
   Store,
 } from "./nodes.ts";
@@ -155,6 +158,27 @@ export function anyLane(x: Expr): Expr {
   assertIr(x.dtype === "bool", () => `any of ${x.dtype}`);
   if (x.lanes === 1) return x;
   return { kind: "any", dtype: "bool", lanes: 1, x } satisfies AnyLane;
+}
+
+/** Lanes of a and b in the order given; b is a unless given. */
+export function shuffle(order: readonly number[], a: Expr, b: Expr = a): Expr {
+  assertIr(a.dtype === b.dtype && a.dtype !== "bool", () => `shuffle of ${a.dtype} and ${b.dtype}`);
+  assertIr(a.lanes > 1 && a.lanes === b.lanes, () => `shuffle of ${a.lanes} and ${b.lanes} lanes`);
+  if (a.kind === "const" && b.kind === "const" && Object.is(a.value, b.value))
+    return constant(a.dtype, a.value, order.length);
+  return { kind: "shuffle", dtype: a.dtype, lanes: order.length, a, b, order } satisfies Shuffle;
+}
+export function lane(at: number, x: Expr): Expr {
+  assertIr(x.dtype !== "bool" && at >= 0 && at < x.lanes, () => `lane ${at} of ${x.lanes}`);
+  if (x.kind === "const") return constant(x.dtype, x.value);
+  return { kind: "lane", dtype: x.dtype, lanes: 1, x, at } satisfies Lane;
+}
+
+/** local = term + factor * local */
+export function recur(of: Local, term: Expr, factor: Expr): Recur {
+  const fits = (of.dtype === "f32" || of.dtype === "f64") && term.dtype === of.dtype && factor.dtype === of.dtype;
+  assertIr(fits, () => `${of.name}: ${of.dtype} = ${term.dtype} + ${factor.dtype} * ...`);
+  return { kind: "recur", local: of, factor, term };
 }
 
 export function assign(to: Local, value: Expr): Assign {

@@ -7,17 +7,29 @@
  */
 import { newArray, type TypedArray } from "./arrays.ts";
 import { IrError } from "./build.ts";
-import type { Buffer, Expr, For, Func, Label, Launch, Load, Local, Module, Reduction, Stmt, Store } from "./nodes.ts";
-import { reduceIdentity, shardLength } from "./reduce.ts";
+import { Machine } from "./machine.ts";
+import type {
+  Buffer,
+  Expr,
+  For,
+  Func,
+  Label,
+  Launch,
+  Load,
+  Local,
+  Module,
+  Recur,
+  Reduction,
+  Stmt,
+  Store,
+} from "./nodes.ts";
+import { combinePartials, recurrence, reduceIdentity, shardLength } from "./reduce.ts";
 import { binaryValue, convertValue, fmaValue, roundTo, unaryValue } from "./scalar.ts";
-import { REDUCE_PARTIALS } from "./types.ts";
+import { REDUCE_PARTIALS, SCAN_BLOCK } from "./types.ts";
+import { eachStmt } from "./walk.ts";
 
 export { newArray, type TypedArray } from "./arrays.ts";
-
-/** Two iterations of one parallel loop touched the same element, and one of them wrote it. */
-export class RaceError extends Error {
-  override readonly name = "RaceError";
-}
+export { RaceError } from "./machine.ts";
 
 /** A value in a register: a number, or one number per lane. */
 type Value = number | readonly number[];
@@ -25,56 +37,6 @@ type Value = number | readonly number[];
 const laneOf = (v: Value, l: number): number => (typeof v === "number" ? v : (v[l] as number));
 function lanewise(lanes: number, f: (l: number) => number): Value {
   return lanes === 1 ? f(0) : Array.from({ length: lanes }, (_, l) => f(l));
-}
-
-/** Who touched an element in the running parallel loop: writer and reader iterations, -1 for none, -2 for several. */
-interface Shadow {
-  readonly writer: Int32Array;
-  readonly reader: Int32Array;
-}
-
-class Machine {
-  readonly memory = new Map<Buffer, TypedArray>();
-  /** The running parallel loop's iteration and what it touched; undefined outside. */
-  race: { iteration: number; shadows: Map<TypedArray, Shadow> } | undefined;
-  fault = 0;
-
-  array(b: Buffer): TypedArray {
-    let found = this.memory.get(b);
-    if (!found) {
-      if (b.space === "param") throw new IrError(`no memory given for ${b.name}`);
-      found = newArray(b.storage, (b.length ?? 0) * b.lanes);
-      if (b.data) found.set(b.data);
-      this.memory.set(b, found);
-    }
-    return found;
-  }
-
-  touch(b: Buffer, index: number, write: boolean): TypedArray {
-    const array = this.array(b);
-    // A clamped subscript of an empty buffer: targets read and write a spare element, and a fault is raised already.
-    if (array.length === 0 && index === 0 && this.fault) return newArray(b.storage, 1);
-    if (!(index >= 0 && index < array.length))
-      throw new IrError(`${b.name}[${index}] is out of range 0..${array.length - 1}`);
-    if (this.race && !this.fault && b.space !== "local" && b.space !== "table") this.#claim(b, array, index, write);
-    return array;
-  }
-
-  #claim(b: Buffer, array: TypedArray, index: number, write: boolean): void {
-    const race = this.race as NonNullable<typeof this.race>;
-    let shadow = race.shadows.get(array);
-    if (!shadow) {
-      shadow = { writer: new Int32Array(array.length).fill(-1), reader: new Int32Array(array.length).fill(-1) };
-      race.shadows.set(array, shadow);
-    }
-    const me = race.iteration;
-    const writer = shadow.writer[index] as number;
-    const reader = shadow.reader[index] as number;
-    const clash = (writer !== -1 && writer !== me) || (write && reader !== -1 && reader !== me);
-    if (clash) throw new RaceError(`iterations ${me} and ${writer === -1 ? reader : writer} share ${b.name}[${index}]`);
-    if (write) shadow.writer[index] = me;
-    else shadow.reader[index] = reader === -1 || reader === me ? me : -2;
-  }
 }
 
 /** How a list of statements ended: normally, or leaving through a label. */
@@ -148,6 +110,16 @@ class Frame {
         const x = this.value(e.x);
         return Array.from({ length: e.x.lanes }, (_, l) => laneOf(x, l)).some((v) => v !== 0) ? 1 : 0;
       }
+      case "shuffle": {
+        const [a, b] = [this.value(e.a), this.value(e.b)];
+        const n = e.a.lanes;
+        return lanewise(e.lanes, (l) => {
+          const from = e.order[l] as number;
+          return from < n ? laneOf(a, from) : laneOf(b, from - n);
+        });
+      }
+      case "lane":
+        return laneOf(this.value(e.x), e.at);
       default:
         return e satisfies never;
     }
@@ -180,6 +152,8 @@ class Frame {
       case "assign":
         this.set(s.local, this.value(s.value));
         return undefined;
+      case "recur":
+        throw new IrError("a recurrence outside of a scan");
       case "store":
         this.#store(s);
         return undefined;
@@ -250,9 +224,57 @@ class Frame {
           this.set((s.reductions[n] as Reduction).local, total);
         });
         return undefined;
+      case "scan":
+        return this.#scan(s);
       default:
         return s.axis satisfies never;
     }
+  }
+
+  /** Blocks of a scan, then the rest one by one; see SCAN_BLOCK. */
+  #scan(s: For): Leaving {
+    const outermost = this.#machine.race === undefined;
+    if (outermost) this.#machine.race = { iteration: 0, shadows: new Map() };
+    const indices = [...this.#indices(s)];
+    const whole = indices.length - (indices.length % SCAN_BLOCK);
+    for (let k = 0; k < indices.length; k += k < whole ? SCAN_BLOCK : 1)
+      this.#scanBlock(s, indices.slice(k, k + (k < whole ? SCAN_BLOCK : 1)), outermost);
+    if (outermost) this.#machine.race = undefined;
+    return undefined;
+  }
+
+  #scanBlock(s: For, indices: readonly number[], outermost: boolean): void {
+    const frames = indices.map(() => this.child(this.#machine));
+    // Local arrays belong to an iteration, and those of a block are under way together.
+    const arrays = indices.map(() =>
+      [...filledLocals(s.body)].map((b) => [b, newArray(b.storage, b.length ?? 0)] as const),
+    );
+    let begin = 0;
+    for (const [end, step] of [...s.body.entries(), [s.body.length, undefined] as const]) {
+      if (step && step.kind !== "recur") continue;
+      const part = { ...s, body: s.body.slice(begin, end) };
+      const enter = (k: number): void => {
+        for (const [b, array] of arrays[k] ?? []) this.#machine.memory.set(b, array);
+      };
+      indices.forEach((i, k) => {
+        enter(k);
+        this.#iteration(part, i, frames[k] as Frame, outermost);
+      });
+      begin = end + 1;
+      if (step) this.#recur(step, frames, enter);
+    }
+  }
+
+  #recur({ local: l, term, factor }: Recur, frames: readonly Frame[], enter: (k: number) => void): void {
+    const maps = frames.map((f, k) => {
+      enter(k);
+      return { a: f.scalar(factor), b: f.scalar(term) };
+    });
+    const values = recurrence(l.dtype, maps, this.read(l) as number);
+    frames.forEach((f, k) => {
+      f.set(l, values[k] as number);
+    });
+    this.set(l, values.at(-1) as number);
   }
 
   /** One iteration of a parallel loop, with race detection in the outermost one. */
@@ -301,7 +323,7 @@ class Frame {
         list[k % list.length] = frame.read(r.local) as number;
       });
     });
-    return s.reductions.map((r, n) => combineByHalving(r, partials[n] as number[]));
+    return s.reductions.map((r, n) => combinePartials(r.op, r.local.dtype, partials[n] as number[]));
   }
 
   #call(func: Func, buffers: readonly Buffer[], args: readonly Expr[]): void {
@@ -337,13 +359,13 @@ class Frame {
 const at = (list: readonly number[] | undefined, k: number): number =>
   (list as number[])[k % (list as number[]).length] as number;
 
-function combineByHalving(r: Reduction, partials: readonly number[]): number {
-  let list = partials;
-  while (list.length > 1) {
-    const half = list.length / 2;
-    list = list.slice(0, half).map((v, l) => binaryValue(r.op, r.local.dtype, v, list[l + half] as number));
-  }
-  return list[0] as number;
+/** Local buffers that statements store to. */
+function filledLocals(body: readonly Stmt[]): Set<Buffer> {
+  const found = new Set<Buffer>();
+  eachStmt(body, (s) => {
+    if (s.kind === "store" && s.buffer.space === "local") found.add(s.buffer);
+  });
+  return found;
 }
 
 /** What the entry is called with: an array for each of its buffers, a number for each parameter. */

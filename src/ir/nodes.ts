@@ -111,7 +111,34 @@ export interface AnyLane extends ExprBase {
   readonly kind: "any";
   readonly x: Expr;
 }
-export type Expr = Const | Get | Length | Unary | Binary | Select | Fma | Convert | Load | Splat | Iota | AnyLane;
+/** Lanes of two vectors in another order: lane l is lane `order[l]` of a, or, from a's number of lanes on, one of b. */
+export interface Shuffle extends ExprBase {
+  readonly kind: "shuffle";
+  readonly a: Expr;
+  readonly b: Expr;
+  readonly order: readonly number[];
+}
+/** One lane of a vector, as a scalar. */
+export interface Lane extends ExprBase {
+  readonly kind: "lane";
+  readonly x: Expr;
+  readonly at: number;
+}
+export type Expr =
+  | Const
+  | Get
+  | Length
+  | Unary
+  | Binary
+  | Select
+  | Fma
+  | Convert
+  | Load
+  | Splat
+  | Iota
+  | AnyLane
+  | Shuffle
+  | Lane;
 
 /** What `exit` leaves: identity of an enclosing `for`, `loop` or `block`. */
 export interface Label {
@@ -123,6 +150,13 @@ export interface Assign {
   readonly kind: "assign";
   readonly local: Local;
   readonly value: Expr;
+}
+/** `local = term + factor * local`, at the top of a scan loop's body: the value that goes on to the next iteration. */
+export interface Recur {
+  readonly kind: "recur";
+  readonly local: Local;
+  readonly factor: Expr;
+  readonly term: Expr;
 }
 /** `buffer[index] = value`: as in Load; where `mask` is given (a bool of the same lanes) only its true lanes store. */
 export interface Store {
@@ -199,7 +233,7 @@ export interface Launch {
   readonly cost: number;
   readonly threaded: boolean;
 }
-export type Stmt = Assign | Store | If | For | Loop | Block | Exit | Fault | Call | Launch;
+export type Stmt = Assign | Recur | Store | If | For | Loop | Block | Exit | Fault | Call | Launch;
 
 export interface Func {
   readonly kind: "func";

@@ -7,6 +7,7 @@ import { checkBounds } from "./passes/bounds.ts";
 import { contract } from "./passes/contract.ts";
 import { outlineParallel } from "./passes/outline.ts";
 import { lowerPartials, shardReductions } from "./passes/reductions.ts";
+import { lowerScans } from "./passes/scans.ts";
 import { shareLocals } from "./passes/share.ts";
 import { simplify } from "./passes/simplify.ts";
 import { vectorise } from "./passes/vectorise.ts";
@@ -54,6 +55,7 @@ export const PASSES: readonly Pass[] = [
     enabled: (o) => o.vectorBytes > 0,
     run: (m, o) => vectorise(m, { vectorRegisters: 16, ...o }),
   },
+  { name: "scans", stage: "vector", enabled: () => true, run: lowerScans },
   { name: "partials", stage: "final", enabled: () => true, run: lowerPartials },
 ];
 

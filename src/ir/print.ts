@@ -79,6 +79,10 @@ function exprText(e: Expr, names: Names): string {
       return `iota${e.lanes}`;
     case "any":
       return `any(${sub(e.x)})`;
+    case "shuffle":
+      return `shuffle(${sub(e.a)}, ${sub(e.b)}: ${e.order.join(" ")})`;
+    case "lane":
+      return `lane(${sub(e.x)}, ${e.at})`;
     default:
       return e satisfies never;
   }
@@ -94,6 +98,8 @@ function stmtLines(s: Stmt, names: Names, indent: string): string[] {
   switch (s.kind) {
     case "assign":
       return [`${indent}${names.of(s.local)}: ${typeText(s.local)} = ${sub(s.value)}`];
+    case "recur":
+      return [`${indent}recur ${names.of(s.local)} = ${sub(s.term)} + ${sub(s.factor)} * ${names.of(s.local)}`];
     case "store": {
       const mask = s.mask ? ` where ${sub(s.mask)}` : "";
       return [`${indent}${names.of(s.buffer)}[${subscript(s, sub)}] = ${sub(s.value)}${mask}`];

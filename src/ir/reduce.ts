@@ -1,9 +1,11 @@
 /**
- * @file How a parallel loop reduces: the one order of combination that every target follows (see REDUCE_PARTIALS).
+ * @file How loops combine values over iterations: the one order that every target follows, of reductions (see
+ * REDUCE_PARTIALS) and of recurrences (see SCAN_BLOCK).
  */
 import { add, binary, div, i32 } from "./build.ts";
 import type { Expr } from "./nodes.ts";
-import { type DType, MAX_SHARDS, MIN_SHARD, type ReduceOp, SHARD_ALIGN } from "./types.ts";
+import { binaryValue } from "./scalar.ts";
+import { type DType, MAX_SHARDS, MIN_SHARD, type ReduceOp, SCAN_BLOCK, SHARD_ALIGN } from "./types.ts";
 
 const IDENTITY: { readonly [O in ReduceOp]: (dtype: DType) => number } = {
   add: () => 0,
@@ -38,4 +40,35 @@ export function shardCountOf(n: Expr): Expr {
 export function shardLengthOf(n: Expr, count: Expr): Expr {
   const even = div(binary("sub", add(n, count), i32(1)), count);
   return binary("and", add(even, i32(SHARD_ALIGN - 1)), i32(-SHARD_ALIGN));
+}
+
+/** The partials of a shard as one value: the upper half is combined into the lower, until one is left. */
+export function combinePartials(op: ReduceOp, dtype: DType, partials: readonly number[]): number {
+  let list = partials;
+  while (list.length > 1) {
+    const half = list.length / 2;
+    list = list.slice(0, half).map((v, l) => binaryValue(op, dtype, v, list[l + half] as number));
+  }
+  return list[0] as number;
+}
+
+/** One map of a recurrence: x becomes b + a * x. */
+export interface LinearMap {
+  readonly a: number;
+  readonly b: number;
+}
+
+/** The values of a recurrence over one block, or over one iteration of the rest. */
+export function recurrence(dtype: DType, maps: readonly LinearMap[], x: number): number[] {
+  const times = (a: number, b: number): number => binaryValue("mul", dtype, a, b);
+  const after = ({ a, b }: LinearMap, value: number): number => binaryValue("add", dtype, b, times(a, value));
+  const both = (second: LinearMap, first: LinearMap): LinearMap => ({
+    a: times(second.a, first.a),
+    b: after(second, first.b),
+  });
+  if (maps.length < SCAN_BLOCK) return maps.map((map) => after(map, x));
+  const [m0, m1, m2, m3] = maps as [LinearMap, LinearMap, LinearMap, LinearMap];
+  const m01 = both(m1, m0);
+  const x1 = after(m01, x);
+  return [after(m0, x), x1, after(m2, x1), after(both(both(m3, m2), m01), x)];
 }

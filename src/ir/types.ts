@@ -135,8 +135,19 @@ export type Conversion = (typeof CONVERSIONS)[number];
  * - `partial`: one shard of a reduction: iteration k combines into partial k mod partials; its locals end as the
  *   combined partials. Made by the reductions pass, gone after the vectoriser.
  * - `vector`: made by the vectoriser: one iteration handles `lanes` neighbouring ones in vector registers.
+ * - `scan`: iterations are independent but for the locals of its `recur` statements, which go from one to the next.
  */
-export type AxisKind = "serial" | "parallel" | "partial" | "vector";
+export type AxisKind = "serial" | "parallel" | "partial" | "vector" | "scan";
+
+/**
+ * The recurrences x = b + a * x of a scan are taken in blocks of this many iterations, counted from the first; what is
+ * left at the end runs one by one. In a block with maps (a0, b0) .. (a3, b3), and x from the block before,
+ *   a01 = a1 * a0, b01 = b1 + a1 * b0, a23 = a3 * a2, b23 = b3 + a3 * b2,
+ *   x0 = b0 + a0 * x, x1 = b01 + a01 * x, x2 = b2 + a2 * x1, x3 = (b23 + a23 * b01) + (a23 * a01) * x,
+ * so that only one product and one sum wait for the block before. Every operation rounds by itself, whatever the
+ * numerics. A block's statements before a recurrence run for all its iterations before those behind it run for any.
+ */
+export const SCAN_BLOCK = 4;
 
 /**
  * A reduction over iterations 0..n-1 is cut in shards of `shardLength(n)`; inside a shard iteration k adds to

@@ -8,13 +8,13 @@ import { assertIr, IrError } from "./build.ts";
 import type { Buffer, Expr, For, Func, Label, Local, Module, Stmt } from "./nodes.ts";
 import { printExpr, printStmts } from "./print.ts";
 import { BINARY_OPS, CONVERSIONS, LOADED_TYPE, type OpSignature, UNARY_OPS } from "./types.ts";
-import { assignedLocals, functionsOf, operands, stmtExprs } from "./walk.ts";
+import { assignedLocals, eachStmtExpr, functionsOf, operands } from "./walk.ts";
 
 /**
  * - `front`: what front ends make: scalar, parallel loops in place.
  * - `sharded`: after the reductions pass: parallel loops carry no reductions.
  * - `outlined`: parallel loops are launches. `vector`: vector expressions may appear.
- * - `final`: no partial loops are left.
+ * - `final`: no partial loops and no scans are left.
  */
 export type Stage = "front" | "sharded" | "outlined" | "vector" | "final";
 const ORDER: readonly Stage[] = ["front", "sharded", "outlined", "vector", "final"];
@@ -66,6 +66,16 @@ function checkExpr(e: Expr, stage: Stage): void {
     case "any":
       if (e.lanes !== 1 || e.x.dtype !== "bool") fail("any of something else");
       return;
+    case "shuffle": {
+      const { a, b, order } = e;
+      if (a.dtype !== e.dtype || b.dtype !== e.dtype || a.dtype === "bool" || a.lanes !== b.lanes || a.lanes === 1)
+        fail("wrong operands");
+      if (order.length !== e.lanes || order.some((l) => !(l >= 0 && l < 2 * a.lanes))) fail("wrong order");
+      return;
+    }
+    case "lane":
+      if (e.lanes !== 1 || e.x.dtype !== e.dtype || !(e.at >= 0 && e.at < e.x.lanes)) fail("no such lane");
+      return;
     default:
       e satisfies never;
   }
@@ -93,6 +103,8 @@ interface Scope {
   readonly assigned: Set<Local>;
   /** Loop indices and parameters, which the body must leave alone. */
   readonly fixed: ReadonlySet<Local>;
+  /** The statements of the innermost loop's body, when that is a scan. */
+  readonly scan: readonly Stmt[];
 }
 
 class Verifier {
@@ -103,7 +115,7 @@ class Verifier {
 
   func(f: Func): void {
     for (const b of f.buffers) assertIr(b.space === "param", () => `${f.name}: buffer ${b.name} is not a param`);
-    this.body(f.body, { labels: new Set(), assigned: new Set(f.params), fixed: new Set() });
+    this.body(f.body, { labels: new Set(), assigned: new Set(f.params), fixed: new Set(), scan: [] });
   }
 
   body(body: readonly Stmt[], scope: Scope): void {
@@ -114,15 +126,22 @@ class Verifier {
     const fail = (why: string): never => {
       throw new IrError(`${why} in\n${printStmts([s]).split("\n").slice(0, 3).join("\n")}`);
     };
-    for (const e of stmtExprs(s)) {
+    eachStmtExpr(s, (e) => {
       checkExpr(e, this.#stage);
       this.#reads(e, scope, fail);
-    }
+    });
     switch (s.kind) {
       case "assign":
         if (s.local.dtype !== s.value.dtype || s.local.lanes !== s.value.lanes) fail("wrong type");
         if (scope.fixed.has(s.local)) fail("a loop index is assigned");
         scope.assigned.add(s.local);
+        return;
+      case "recur":
+        if (s.local.lanes !== 1 || [s.term, s.factor].some((e) => e.dtype !== s.local.dtype || e.lanes !== 1))
+          fail("wrong type");
+        if (s.local.dtype !== "f32" && s.local.dtype !== "f64") fail("a recurrence of whole numbers");
+        if (!scope.scan.includes(s)) fail("a recurrence outside of a scan");
+        if (!scope.assigned.has(s.local)) fail(`${s.local.name} has no initial value`);
         return;
       case "store":
         if (s.value.dtype !== LOADED_TYPE[s.buffer.storage]) fail("wrong element type");
@@ -192,13 +211,16 @@ class Verifier {
     if (s.begin.dtype !== "i32" || s.end.dtype !== "i32") fail("loop bounds are not i32");
     if (!Number.isInteger(s.step) || s.step === 0) fail("loop step is not a whole number");
     if (s.axis === "vector" && !reached(this.#stage, "vector")) fail(`a vector loop at stage ${this.#stage}`);
-    if (s.axis === "parallel" && s.step !== 1) fail("a parallel loop with a step");
+    const independent = s.axis === "parallel" || s.axis === "scan";
+    if (independent && s.step !== 1) fail("a parallel loop with a step");
+    if (s.axis === "scan" && reached(this.#stage, "final")) fail(`a scan at stage ${this.#stage}`);
     this.#reductions(s, scope, fail);
     if (assignedLocals(s.body).has(s.index)) fail("the loop index is assigned");
     const inner: Scope = {
-      labels: s.axis === "parallel" || s.axis === "partial" ? new Set() : new Set([...scope.labels, s.label]),
+      labels: independent || s.axis === "partial" ? new Set() : new Set([...scope.labels, s.label]),
       assigned: new Set(scope.assigned).add(s.index),
       fixed: new Set([...scope.fixed, s.index]),
+      scan: s.axis === "scan" ? s.body : [],
     };
     this.body(s.body, inner);
   }

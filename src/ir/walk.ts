@@ -4,7 +4,7 @@
  * Passes are written with `mapExpr`/`mapStmts` (rebuild) and `eachExpr`/`eachStmt` (look); a new node kind is added
  * here and in the tables that targets keep, and nowhere else.
  */
-import type { Buffer, Expr, Func, Local, Module, Stmt } from "./nodes.ts";
+import type { Buffer, Expr, For, Func, Local, Module, Stmt } from "./nodes.ts";
 import { inheritPlace } from "./places.ts";
 
 /** The direct operands of an expression. */
@@ -19,8 +19,10 @@ export function operands(e: Expr): readonly Expr[] {
     case "convert":
     case "splat":
     case "any":
+    case "lane":
       return [e.x];
     case "binary":
+    case "shuffle":
       return [e.a, e.b];
     case "select":
       return [e.condition, e.a, e.b];
@@ -60,6 +62,15 @@ export function withOperands(e: Expr, f: (x: Expr) => Expr, lanes: number = e.la
     case "any": {
       const x = f(e.x);
       return x === e.x && lanes === e.lanes ? e : { kind: "any", dtype: e.dtype, lanes, x };
+    }
+    case "lane": {
+      const x = f(e.x);
+      return x === e.x ? e : { kind: "lane", dtype: e.dtype, lanes: 1, x, at: e.at };
+    }
+    case "shuffle": {
+      const a = f(e.a);
+      const b = f(e.b);
+      return a === e.a && b === e.b ? e : { ...e, a, b };
     }
     case "binary": {
       const a = f(e.a);
@@ -112,6 +123,7 @@ export function eachExpr(e: Expr, f: (x: Expr) => void): void {
     case "convert":
     case "splat":
     case "any":
+    case "lane":
       eachExpr(e.x, f);
       break;
     case "fma":
@@ -125,6 +137,7 @@ export function eachExpr(e: Expr, f: (x: Expr) => void): void {
       eachExpr(e.b, f);
       break;
     case "binary":
+    case "shuffle":
       eachExpr(e.a, f);
       eachExpr(e.b, f);
       break;
@@ -138,28 +151,37 @@ export function eachExpr(e: Expr, f: (x: Expr) => void): void {
   f(e);
 }
 
-/** The expressions a statement holds itself (not those of nested statements). */
-export function stmtExprs(s: Stmt): readonly Expr[] {
+/** The expressions a statement holds itself (not those of nested statements); a list of them would be garbage. */
+export function eachStmtExpr(s: Stmt, f: (e: Expr) => void): void {
   switch (s.kind) {
     case "assign":
-      return [s.value];
+      return f(s.value);
+    case "recur":
+      f(s.term);
+      return f(s.factor);
     case "store":
-      return [s.index, s.value, ...(s.stride ? [s.stride] : []), ...(s.mask ? [s.mask] : [])];
+      f(s.index);
+      f(s.value);
+      if (s.stride) f(s.stride);
+      if (s.mask) f(s.mask);
+      return;
     case "if":
     case "fault":
-      return [s.condition];
+      return f(s.condition);
     case "for":
-      return [s.begin, s.end];
+      f(s.begin);
+      return f(s.end);
     case "loop":
     case "block":
     case "exit":
-      return [];
+      return;
     case "call":
-      return s.args;
+      return s.args.forEach(f);
     case "launch":
-      return [...s.args, s.count];
+      s.args.forEach(f);
+      return f(s.count);
     default:
-      return s satisfies never;
+      s satisfies never;
   }
 }
 
@@ -173,6 +195,7 @@ export function stmtBodies(s: Stmt): readonly (readonly Stmt[])[] {
     case "block":
       return [s.body];
     case "assign":
+    case "recur":
     case "store":
     case "exit":
     case "fault":
@@ -202,6 +225,11 @@ export function withExprs(s: Stmt, f: (e: Expr) => Expr): Stmt {
     case "assign": {
       const value = f(s.value);
       return value === s.value ? s : { kind: "assign", local: s.local, value };
+    }
+    case "recur": {
+      const term = f(s.term);
+      const factor = f(s.factor);
+      return term === s.term && factor === s.factor ? s : { kind: "recur", local: s.local, factor, term };
     }
     case "store": {
       const index = f(s.index);
@@ -293,27 +321,6 @@ export function eachStmt(body: readonly Stmt[], f: (s: Stmt) => void): void {
   }
 }
 
-/** The expressions a statement holds itself, one after the other: `stmtExprs` without a list. */
-export function eachStmtExpr(s: Stmt, f: (e: Expr) => void): void {
-  switch (s.kind) {
-    case "assign":
-      f(s.value);
-      break;
-    case "store":
-      f(s.index);
-      f(s.value);
-      if (s.stride) f(s.stride);
-      if (s.mask) f(s.mask);
-      break;
-    case "if":
-    case "fault":
-      f(s.condition);
-      break;
-    default:
-      stmtExprs(s).forEach(f);
-  }
-}
-
 /** Every expression node in a list of statements, nested ones included. */
 export function eachExprIn(body: readonly Stmt[], f: (e: Expr) => void): void {
   const each = (e: Expr): void => eachExpr(e, f);
@@ -324,9 +331,16 @@ export function eachExprIn(body: readonly Stmt[], f: (e: Expr) => void): void {
 export function assignedLocals(body: readonly Stmt[]): Set<Local> {
   const found = new Set<Local>();
   eachStmt(body, (s) => {
-    if (s.kind === "assign") found.add(s.local);
+    if (s.kind === "assign" || s.kind === "recur") found.add(s.local);
     if (s.kind === "for") found.add(s.index);
   });
+  return found;
+}
+
+/** The locals that a loop's body hands from one iteration to the next, or combines over all of them. */
+export function carriedLocals(loop: For): Local[] {
+  const found = loop.reductions.map((r) => r.local);
+  for (const s of loop.body) if (s.kind === "recur") found.push(s.local);
   return found;
 }
 
@@ -336,22 +350,13 @@ export function assignmentCounts(f: Func): Map<Local, number> {
   const note = (l: Local): void => void count.set(l, (count.get(l) ?? 0) + 1);
   f.params.forEach(note);
   eachStmt(f.body, (s) => {
-    if (s.kind === "assign") note(s.local);
+    if (s.kind === "assign" || s.kind === "recur") note(s.local);
     if (s.kind === "for") {
       note(s.index);
       for (const r of s.reductions) note(r.local);
     }
   });
   return count;
-}
-
-/** The locals that statements read. */
-export function readLocals(body: readonly Stmt[]): Set<Local> {
-  const found = new Set<Local>();
-  eachExprIn(body, (e) => {
-    if (e.kind === "get") found.add(e.local);
-  });
-  return found;
 }
 
 /** The buffers of functions that were asked for before: every caller asks again. */
@@ -382,19 +387,23 @@ export function usedBuffers(body: readonly Stmt[]): Set<Buffer> {
   return found;
 }
 
-/** The functions of a module, callees before callers, the entry last. */
-export function functionsOf(module: Module): Func[] {
-  const seen = new Set<Func>();
+/** The functions of a module, callees before callers, the entry last; with whether each runs others. */
+export function callersOf(module: Module): Map<Func, boolean> {
+  const found = new Map<Func, boolean>();
   const visit = (f: Func): void => {
-    if (seen.has(f)) return;
+    if (found.has(f)) return;
+    let calls = false;
     eachStmt(f.body, (s) => {
-      if (s.kind === "call" || s.kind === "launch") visit(s.func);
+      if (s.kind !== "call" && s.kind !== "launch") return;
+      calls = true;
+      visit(s.func);
     });
-    seen.add(f);
+    found.set(f, calls);
   };
   visit(module.entry);
-  return [...seen];
+  return found;
 }
+export const functionsOf = (module: Module): Func[] => [...callersOf(module).keys()];
 
 const identities = new WeakMap<object, number>();
 let identityCount = 0;
@@ -418,7 +427,16 @@ export function structuralKey(e: Expr, version: (l: Local) => number = () => 0):
     case "get":
       return `$${identityOf(e.local)}.${version(e.local)}`;
     default: {
-      const own = e.kind === "length" || e.kind === "load" ? identityOf(e.buffer) : "op" in e ? e.op : e.dtype;
+      const own =
+        e.kind === "length" || e.kind === "load"
+          ? identityOf(e.buffer)
+          : e.kind === "shuffle"
+            ? e.order.join(".")
+            : e.kind === "lane"
+              ? e.at
+              : "op" in e
+                ? e.op
+                : e.dtype;
       return `${e.kind} ${own} ${e.lanes}(${operands(e)
         .map((x) => structuralKey(x, version))
         .join()})`;

@@ -1,6 +1,6 @@
 /**
- * @file Calls of what is built in: functions of numbers, arrays and their methods, `parallel`, `assert`, `rng`; calls of
- * helpers and kernels are handed on to be inlined.
+ * @file Calls of what is built in: functions of numbers, arrays and their methods, `parallel`, `scan`, `assert`, `rng`; calls
+ * of helpers and kernels are handed on to be inlined.
  */
 import { subarray, wholeView } from "./access.ts";
 import { type Context, numberOf } from "./context.ts";
@@ -9,6 +9,7 @@ import { kernelArguments, kernelFunction } from "./declared.ts";
 import type { Span } from "./errors.ts";
 import { apply, known, literal } from "./fold.ts";
 import { ARRAY_CONSTRUCTORS, GLOBAL_FUNCTIONS } from "./globals.ts";
+import { findRecurrences } from "./recurrences.ts";
 import { findReductions } from "./reductions.ts";
 import { refuse } from "./refusals.ts";
 import {
@@ -17,13 +18,16 @@ import {
   FUNCTION_ARGUMENTS,
   type FunctionName,
   isTerm,
+  type Region,
+  type Step,
   type Stream,
   type StreamOrigin,
   type Term,
   UNNAMED,
+  type Variable,
   type View,
 } from "./terms.ts";
-import type { IntrinsicName, Rows, Structs, Value } from "./values.ts";
+import type { FunctionValue, IntrinsicName, Rows, Structs, Value } from "./values.ts";
 
 export interface CallArguments {
   readonly args: readonly Value[];
@@ -66,6 +70,8 @@ function intrinsic(cx: Context, name: IntrinsicName, given: CallArguments): Valu
   switch (name) {
     case "parallel":
       return parallel(cx, given);
+    case "scan":
+      return scan(cx, given);
     case "assert":
       return assertion(cx, given);
     case "rng":
@@ -106,19 +112,48 @@ function parallel(cx: Context, given: CallArguments): Value {
   if (body?.kind !== "function") return refuse("parallelBody", span);
   const count = number(given, 0);
   const outer = cx.region;
-  if (!outer) cx.region = { kind: "region" };
-  const index = cx.variable(body.node.params[0]?.type === "Identifier" ? body.node.params[0].name : "i", span, true);
-  index.counts = { begin: literal(0, span), compare: "<", bound: count, step: 1 };
-  const steps = cx.loop(() => cx.inline(body, [{ kind: "read", variable: index, span }], span, false));
-  const { region } = cx;
-  cx.region = outer;
-  if (outer || !region) {
+  if (outer) {
+    const { index, steps } = iterations(cx, body, count, span, outer);
     cx.emit({ kind: "count", index, mark: { kind: "mark", used: false }, body: steps });
     return NOTHING;
   }
+  const region: Region = { kind: "parallel", outer };
+  const { index, steps } = iterations(cx, body, count, span, region);
   const { body: checked, reductions } = findReductions(steps, region);
-  cx.emit({ kind: "parallel", index, count, body: checked, reductions, span });
+  cx.emit({ kind: "parallel", axis: "parallel", index, count, body: checked, reductions, span });
   return NOTHING;
+}
+
+/** A loop of its own wherever it stands, but not in another one like it. */
+function scan(cx: Context, given: CallArguments): Value {
+  const { span } = given;
+  const [, body] = given.args;
+  if (body?.kind !== "function") return refuse("scanBody", span);
+  const outer = cx.region;
+  if (outer?.kind === "scan") return refuse("scanInside", span);
+  const count = number(given, 0);
+  const region: Region = { kind: "scan", outer };
+  const { index, steps } = iterations(cx, body, count, span, region);
+  const checked = findRecurrences(steps, region, outer);
+  cx.emit({ kind: "parallel", axis: "scan", index, count, body: checked, reductions: new Map(), span });
+  return NOTHING;
+}
+
+/** The index and the steps of a body that runs for 0..count-1 in a region. */
+function iterations(
+  cx: Context,
+  body: FunctionValue,
+  count: Term,
+  span: Span,
+  region: Region,
+): { index: Variable; steps: Step[] } {
+  const outer = cx.region;
+  cx.region = region;
+  const index = cx.variable(body.node.params[0]?.type === "Identifier" ? body.node.params[0].name : "i", span, true);
+  index.counts = { begin: literal(0, span), compare: "<", bound: count, step: 1 };
+  const steps = cx.loop(() => cx.inline(body, [{ kind: "read", variable: index, span }], span, false));
+  cx.region = outer;
+  return { index, steps };
 }
 
 function newStream(cx: Context, from: StreamOrigin, span: Span): Stream {

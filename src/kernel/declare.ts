@@ -274,6 +274,11 @@ export interface RandomStream {
 export interface Intrinsics {
   /** Runs `body` for 0..count-1; iterations are independent and may run side by side. */
   parallel(count: number, body: (i: number) => void): void;
+  /**
+   * Runs `body` for 0..count-1, whose iterations are independent but for outside variables of the form
+   * `x = b + a * x`: these go from one iteration to the next, and may be read behind that statement.
+   */
+  scan(count: number, body: (i: number) => void): void;
   /** Turns the call into an error when the condition does not hold. */
   assert(condition: boolean, message?: string): void;
   /** a * b + c with one rounding, f32. */

@@ -84,7 +84,8 @@ class Demands {
 
   visitStep(step: Step): void {
     for (const t of stepTerms(step)) this.visit(t);
-    if (step.kind === "assign") this.#all([step.value], this.#types.typeOfVariable(step.variable));
+    if (step.kind === "assign" || step.kind === "recur")
+      this.#all([step.value], this.#types.typeOfVariable(step.variable));
     if (step.kind === "store") this.#all([step.value], this.#types.typeOfVariable(step.view.base));
     if (step.kind === "array") this.#all(step.initial, this.#types.typeOfVariable(step.base));
     if (step.kind === "draw") for (const t of step.args) this.use(t, "f32");

@@ -361,7 +361,7 @@ function collect(steps: readonly Step[]): Typed[] {
   };
   eachStep(steps, (s) => {
     for (const t of stepTerms(s)) visit(t);
-    if (s.kind === "assign" || s.kind === "clear") found.add(s.variable);
+    if (s.kind === "assign" || s.kind === "clear" || s.kind === "recur") found.add(s.variable);
     if (s.kind === "store") found.add(s.view.base);
     if (s.kind === "array") found.add(s.base);
     if (s.kind === "count" || s.kind === "parallel") found.add(s.index);

@@ -4,7 +4,7 @@
  * The source is read when the kernel is first used, and compiled once per target. A kernel is its own function: calling
  * it runs the best target there is; `on` picks another; `bind` fixes the arguments; `show` prints what it became.
  */
-import { arrayName, type TypedArray } from "../ir/arrays.ts";
+import type { TypedArray } from "../ir/arrays.ts";
 import type { Module } from "../ir/nodes.ts";
 import type { Numerics } from "../ir/pipeline.ts";
 import type { StorageType } from "../ir/types.ts";
@@ -152,13 +152,6 @@ export function allocateFrom<D extends ScalarName>(type: Scalar<D>, elements: Ar
 /** Gives the memory of an array from `allocate` back; the array must not be used any more. */
 export function free(array: TypedArray): void {
   if (!heap().owns(array.buffer))
-    throw new LockstepError(`free: this ${arrayName(storageName(array))} was not made by allocate`);
+    throw new LockstepError(`free: this ${array.constructor.name} was not made by allocate`);
   heap().release(array.byteOffset);
-}
-
-function storageName(array: TypedArray): StorageType {
-  if (array instanceof Float32Array) return "f32";
-  if (array instanceof Float64Array) return "f64";
-  if (array instanceof Int32Array) return "i32";
-  return array instanceof Uint32Array ? "u32" : "u8";
 }

@@ -2,12 +2,12 @@
  * @file The last stage: steps over typed terms as IR.
  */
 import * as ir from "../ir/build.ts";
-import type { Buffer, Label, Load, Local, Reduction, Site, Stmt, Store } from "../ir/nodes.ts";
+import type { Buffer, Expr, Label, Load, Local, Reduction, Site, Stmt, Store } from "../ir/nodes.ts";
 import { findConflict } from "../ir/passes/dependence.ts";
 import { setPlace } from "../ir/places.ts";
-import { type DType, isFloat, isInteger, type StorageType } from "../ir/types.ts";
+import { type AxisKind, type DType, isFloat, isInteger, type StorageType } from "../ir/types.ts";
 import { eachStmt } from "../ir/walk.ts";
-import { negate } from "./conversions.ts";
+import { negate, once } from "./conversions.ts";
 import type { ScalarName } from "./declare.ts";
 import type { Elaborated } from "./elaborate.ts";
 import { placeOfSpan, Refusal, type Span, textOf } from "./errors.ts";
@@ -21,6 +21,7 @@ import {
   eachStep,
   type Mark,
   type ParallelStep,
+  type RecurStep,
   type Step,
   type Stream,
   type Term,
@@ -44,6 +45,8 @@ const INFERRED: { readonly [D in DType]: ScalarName } = {
   u32: "u32",
   bool: "bool",
 };
+/** Loops whose iterations must not meet in memory. */
+const INDEPENDENT: ReadonlySet<AxisKind> = new Set<AxisKind>(["parallel", "scan"]);
 /** Arrays up to this length are cleared by single stores. */
 const FEW = 16;
 
@@ -158,6 +161,8 @@ export class Lowering {
         return b.exit(this.#labels.get(step.mark) as Label);
       case "parallel":
         return this.#parallel(step);
+      case "recur":
+        return this.#recur(step);
       case "assert": {
         this.sites.push({ reason: "assert", message: step.message, place: placeOfSpan(step.span) });
         const site = this.sites.length;
@@ -224,6 +229,17 @@ export class Lowering {
     else this.#b.for("k", { begin: ir.i32(0), end: ir.i32(length) }, (k) => this.#b.store(buffer, k, nothing));
   }
 
+  /** The end of a loop whose bound is counted too; there is none beyond the last i32, which becomes a fault. */
+  #oneBeyond(bound: Expr, past: number, index: Variable): Expr {
+    const last = past > 0 ? 2147483647 : -2147483648;
+    const limit = once(this.#b, "bound", bound);
+    if (limit.kind !== "const" || limit.value === last) {
+      const message = `a loop over \`${index.name}\` cannot count beyond ${last}: write < or >`;
+      this.sites.push({ reason: "assert", message, place: index.span && placeOfSpan(index.span) });
+      this.#b.fault(ir.binary("eq", limit, ir.i32(last)), this.sites.length);
+    }
+    return ir.add(limit, ir.i32(past));
+  }
   #count(step: Step & { kind: "count" }): void {
     const { index, mark, body } = step;
     const counts = index.counts as NonNullable<Variable["counts"]>;
@@ -232,7 +248,7 @@ export class Lowering {
     const begin = this.#terms.value(counts.begin, "i32");
     const bound = this.#terms.value(counts.bound, "i32");
     const past = counts.compare === "<=" ? 1 : counts.compare === ">=" ? -1 : 0;
-    const end = past === 0 ? bound : ir.add(bound, ir.i32(past));
+    const end = past === 0 ? bound : this.#oneBeyond(bound, past, index);
     const variable = this.#local(index);
     const label = ir.label(index.name);
     this.#labels.set(mark, label);
@@ -266,8 +282,8 @@ export class Lowering {
     const type = this.#types.of(step.count);
     if (heldAs(type) !== "i32" && type.kind !== "u32") {
       const text = textOf(step.count.span);
-      const problem = `the count of parallel, \`${text}\`, is ${printType(type)}`;
-      throw new Refusal({ problem, advice: `make it an i32: \`parallel(${text} | 0, ...)\`` }, step.count.span);
+      const problem = `the count of ${step.axis}, \`${text}\`, is ${printType(type)}`;
+      throw new Refusal({ problem, advice: `make it an i32: \`${step.axis}(${text} | 0, ...)\`` }, step.count.span);
     }
     const end = this.#terms.value(step.count, "i32");
     const reductions = [...step.reductions].map(([variable, op]): Reduction => {
@@ -278,7 +294,14 @@ export class Lowering {
     const label = ir.label(step.index.name);
     const index = this.#local(step.index);
     const body = this.#body(step.body);
-    this.#b.emit({ kind: "for", label, axis: "parallel", index, begin: ir.i32(0), end, step: 1, body, reductions });
+    this.#b.emit({ kind: "for", label, axis: step.axis, index, begin: ir.i32(0), end, step: 1, body, reductions });
+  }
+  #recur({ variable, value, factor, term, span }: RecurStep): void {
+    if (variable.declared) this.#terms.checkHolds(value, variable.declared, variable.name, span);
+    const of = this.#local(variable);
+    this.#types.of(value);
+    if (!isFloat(of.dtype)) refuse("scanAssignment", span, variable.name);
+    this.#b.emit(ir.recur(of, this.#terms.value(term, of.dtype), this.#terms.value(factor, of.dtype)));
   }
   #checkReduction(local: Local, op: Reduction["op"], variable: Variable, span: Span): void {
     const isBits = op === "and" || op === "or" || op === "xor";
@@ -291,7 +314,7 @@ export class Lowering {
   /** Refuses parallel loops in which two iterations certainly meet. */
   #checkIterations(body: readonly Stmt[]): void {
     eachStmt(body, (loop) => {
-      const conflict = loop.kind === "for" && loop.axis === "parallel" ? findConflict(loop) : undefined;
+      const conflict = loop.kind === "for" && INDEPENDENT.has(loop.axis) ? findConflict(loop) : undefined;
       const span = conflict && (this.#spans.get(conflict.store) ?? this.#spans.get(conflict.other));
       if (conflict && span) refuse("sharedElement", span, conflict.buffer.name);
     });

@@ -5,6 +5,7 @@
 import { apply, unary } from "./fold.ts";
 import { refuse } from "./refusals.ts";
 import {
+  isWithin,
   type ReductionOperator,
   type Region,
   readsVariable,
@@ -96,7 +97,7 @@ export function findReductions(
   const rewrite = (steps: readonly Step[]): Step[] => steps.map((step) => withBodies(rewriteStep(step), rewrite));
   const rewriteStep = (given: Step): Step => {
     const step = withoutTest(given, region);
-    if (step.kind !== "assign" || step.variable.region === region) return step;
+    if (step.kind !== "assign" || isWithin(step.variable.region, region)) return step;
     const found = combination(step) ?? refuse("outerAssignment", step.span, step.variable.name);
     const before = reductions.get(step.variable);
     if (before && before !== found.op) refuse("outerAssignment", step.span, step.variable.name);
@@ -112,7 +113,7 @@ export function findReductions(
 
 /** `any ||= c`, which arrives as `if (any) {} else any = c`, is `any = any || c`; likewise `&&=`. */
 function withoutTest(step: Step, region: Region): Step {
-  if (step.kind !== "if" || step.test.kind !== "read" || step.test.variable.region === region) return step;
+  if (step.kind !== "if" || step.test.kind !== "read" || isWithin(step.test.variable.region, region)) return step;
   const { variable } = step.test;
   const op = step.then.length === 0 ? "||" : "&&";
   const [only, ...more] = op === "||" ? step.else : step.then;

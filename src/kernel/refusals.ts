@@ -303,6 +303,30 @@ export const REFUSED = {
     advice: "write `parallel(n, (i) => { ... })`",
     example: "({ x, n }, { parallel }) => { parallel(n); }",
   },
+  scanBody: {
+    problem: "`scan` takes a count and a function",
+    advice: "write `scan(n, (i) => { ... })`",
+    example: "({ x, n }, { scan }) => { scan(n); }",
+  },
+  scanAssignment: {
+    problem: "the iterations of `scan` assign `{}`, which is declared outside, and not once as `b + a * {}`",
+    advice:
+      "write one float recurrence `x = b + a * x` at the top of the body, where neither a nor b reads x; declare everything else inside, or use a plain loop",
+    example:
+      "({ x, n }, { scan }) => { let most = x[0]; scan(n, (i) => { most = Math.max(most, x[i]); }); x[0] = most; }",
+  },
+  scanRead: {
+    problem: "`{}` is read before this iteration of `scan` has its value",
+    advice: "read it behind its recurrence; the value of the iteration before is not to be had",
+    example:
+      "({ x, n }, { scan }) => { let sum = 0.5; scan(n, (i) => { x[i] = sum; sum = x[i] + 0.5 * sum; }); x[0] = sum; }",
+  },
+  scanInside: {
+    problem: "a `scan` stands inside another",
+    advice: "make the outer or the inner one a plain loop",
+    example:
+      "({ x, n }, { scan }) => { let a = 0.5; scan(n, (i) => { let b = 0.5; scan(n, (j) => { b = 1 + 0.5 * b; }); a = b + a * 0.5; }); x[0] = a; }",
+  },
 } as const satisfies { readonly [name: string]: RefusedConstruct };
 export type RefusedName = keyof typeof REFUSED;
 

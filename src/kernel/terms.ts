@@ -8,10 +8,14 @@
 import type { ScalarName } from "./declare.ts";
 import type { Span } from "./errors.ts";
 
-/** The body of an outermost `parallel` loop: what is declared inside belongs to one iteration. */
+/** The body of an outermost `parallel` loop, or of a `scan`: what is declared inside belongs to one iteration. */
 export interface Region {
-  readonly kind: "region";
+  readonly kind: "parallel" | "scan";
+  readonly outer: Region | undefined;
 }
+/** Whether `inner` is a region or lies in it. */
+export const isWithin = (inner: Region | undefined, region: Region): boolean =>
+  inner !== undefined && (inner === region || isWithin(inner.outer, region));
 
 export interface Variable {
   readonly kind: "variable";
@@ -210,15 +214,26 @@ export type Step =
   | { readonly kind: "block"; readonly mark: Mark; readonly body: readonly Step[] }
   | { readonly kind: "exit"; readonly mark: Mark }
   | ParallelStep
+  | RecurStep
   | { readonly kind: "assert"; readonly condition: Term; readonly message: string; readonly span: Span }
   | { readonly kind: "stream"; readonly stream: Stream; readonly from: StreamOrigin }
   | DrawStep;
 export interface ParallelStep {
   readonly kind: "parallel";
+  readonly axis: "parallel" | "scan";
   readonly index: Variable;
   readonly count: Term;
   readonly body: readonly Step[];
   readonly reductions: ReadonlyMap<Variable, ReductionOperator>;
+  readonly span: Span;
+}
+/** `variable = term + factor * variable` in a scan; `value` is the right side as it was written. */
+export interface RecurStep {
+  readonly kind: "recur";
+  readonly variable: Variable;
+  readonly value: Term;
+  readonly factor: Term;
+  readonly term: Term;
   readonly span: Span;
 }
 export interface DrawStep {
@@ -288,6 +303,7 @@ export const readsVariable = (term: Term, variable: Variable): boolean =>
 export function stepTerms(step: Step): readonly Term[] {
   switch (step.kind) {
     case "assign":
+    case "recur":
       return [step.value];
     case "store":
       return [...viewTerms(step.view), step.index, step.value];
@@ -337,7 +353,7 @@ export function eachStep(steps: readonly Step[], visit: (step: Step) => void): v
 export function assignedIn(steps: readonly Step[]): Set<Variable> {
   const found = new Set<Variable>();
   eachStep(steps, (s) => {
-    if (s.kind === "assign" || s.kind === "clear") found.add(s.variable);
+    if (s.kind === "assign" || s.kind === "clear" || s.kind === "recur") found.add(s.variable);
     if (s.kind === "count" || s.kind === "parallel") found.add(s.index);
     if (s.kind === "draw") found.add(s.into);
   });

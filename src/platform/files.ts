@@ -83,6 +83,11 @@ export function writeWhole(path: string, parts: readonly Uint8Array[]): void {
     } finally {
       fs.closeSync(descriptor);
     }
-    fs.renameSync(draft, path);
+    try {
+      fs.renameSync(draft, path);
+    } catch (error) {
+      fs.rmSync(draft, { force: true });
+      throw error;
+    }
   });
 }

@@ -37,7 +37,8 @@ describe("the suite buffers", () => {
     const { run, check, bytes, dispose } = imagePusher("u8", "once");
     run();
     check();
-    expect(bytes).toBeGreaterThan(2000 * 84 * 84 * 4);
+    expect(bytes.observations).toBeGreaterThan(2000 * 84 * 84 * 4);
+    expect(bytes.all).toBeGreaterThan(bytes.observations);
     dispose();
   });
 });

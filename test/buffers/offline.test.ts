@@ -183,7 +183,7 @@ describe("sampleMixed", () => {
 
   test("refuses wrong shares, too few transitions and other columns", () => {
     const [a, b] = [make(1, 0), make(2, 0)];
-    expect(() => sampleMixed(a, b, 4, 1.5)).toThrow(/the ratio must be a number from 0 to 1/);
+    expect(() => sampleMixed(a, b, 4, 1.5)).toThrow(/"ratio" must be a number from 0 to 1/);
     expect(() => sampleMixed(a, b, 50, 0.5)).toThrow(/25 and 25 transitions were asked for, 20 and 20 are there/);
     const other = new ReplayBuffer({ capacity: 4, observation: 2, action: 1 });
     for (let n = 0; n < 4; n++) other.pushSlices([1, 2], 1, 1, 0, 0, [1, 2]);

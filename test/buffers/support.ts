@@ -1,7 +1,9 @@
 /**
- * @file What tests of buffers share: targets found here, fixtures, a chi-square test.
+ * @file What tests of buffers share: targets found here, fixtures, a chi-square test, a count of memory.
  */
 import { readFileSync } from "node:fs";
+import { vi } from "vitest";
+import { heap } from "../../src/runtime/heap.ts";
 import { availability, TARGET_NAMES } from "../../src/runtime/targets.ts";
 
 export const targets = TARGET_NAMES.filter((name) => availability(name).target);
@@ -50,4 +52,15 @@ export function chiSquareDeviations(counts: ArrayLike<number>, chances: ArrayLik
   }
   const freedom = counts.length - 1;
   return (statistic - freedom) / Math.sqrt(2 * freedom);
+}
+
+/** Blocks of the heap that `run` takes and does not give back. */
+export function kept(run: () => void): number {
+  const [allocate, release] = [vi.spyOn(heap(), "allocate"), vi.spyOn(heap(), "release")];
+  run();
+  const taken = allocate.mock.results.filter(({ type }) => type === "return").length;
+  const given = release.mock.calls.length;
+  allocate.mockRestore();
+  release.mockRestore();
+  return taken - given;
 }

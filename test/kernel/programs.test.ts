@@ -243,6 +243,24 @@ describe.each(targets)("faults in programs on %s", (target) => {
 });
 
 describe.each(targets)("loops on %s", (target) => {
+  it("that count up to the last i32 are a fault, not nothing", () => {
+    const upTo = kernel(
+      { x: f32.array(), n: i32 },
+      ({ x, n }) => {
+        for (let i = 0; i <= n; i++) {
+          if (i >= 3) break;
+          x[i] = x[i] + 1;
+        }
+      },
+      { name: "upTo" },
+    ).on(target);
+    const x = allocate(f32, 4);
+    upTo({ x, n: 1 });
+    upTo({ x, n: 2147483646 });
+    expect([...x]).toEqual([2, 2, 1, 0]);
+    expect(() => upTo({ x, n: 2147483647 })).toThrow(/a loop over `i` cannot count beyond 2147483647/);
+  });
+
   it("that may be left early are not taken for certain to go out of range", () => {
     const early = kernel(
       { x: f32.array(), n: i32 },

@@ -134,6 +134,9 @@ const INTRINSICS: Intrinsics = {
   parallel: (count, body) => {
     for (let i = 0; i < count; i++) body(i);
   },
+  scan: (count, body) => {
+    for (let i = 0; i < count; i++) body(i);
+  },
   assert: (condition, message) => {
     if (!condition) throw new Error(message);
   },

@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type KernelTree, kernelArbitrary } from "./generate.ts";
+import { type KernelTree, kernelArbitrary, scanArbitrary } from "./generate.ts";
 import { moduleOf, outputBits, release, runInterpreter, runTarget } from "./run.ts";
 import { shrink } from "./shrink.ts";
 import { type Variant, variants } from "./variants.ts";
@@ -43,6 +43,27 @@ function explain(kernel: KernelTree, variant: Variant, fixed: boolean): string {
   ].join("\n");
 }
 
+/** Every variant must give the definition's bits for all kernels of a module. */
+function testModule(kernels: readonly KernelTree[], fixed: boolean): void {
+  const expected = bitsOn(kernels, reference);
+  for (const variant of variants()) {
+    const wrong = bitsOn(kernels, variant, fixed).findIndex((bits, k) => bits !== expected[k]);
+    if (wrong !== -1) expect.fail(explain(kernels[wrong] as KernelTree, variant, fixed));
+  }
+}
+
+/** Scans, with guards around their subscripts in every other module. */
+export function testScans(): void {
+  describe("random scans", () => {
+    const [modules, each] = [FULL ? 40 : 3, 40];
+    const all = fc.sample(scanArbitrary, { numRuns: modules * each, seed: 20260502 });
+    for (let m = 0; m < modules; m++)
+      it(`module ${m}: ${each} scans`, { timeout: 300_000 }, () =>
+        testModule(all.slice(m * each, (m + 1) * each), m % 2 === 0),
+      );
+  });
+}
+
 /** Tests one half of the modules: two files share the work, so that two processes can. */
 export function testHalf(half: 0 | 1): void {
   describe("random kernels", () => {
@@ -52,11 +73,7 @@ export function testHalf(half: 0 | 1): void {
         const kernels = all.slice(m * KERNELS_PER_MODULE, (m + 1) * KERNELS_PER_MODULE);
         // Guards make two copies of every loop; some modules are enough.
         const fixed = m % 20 > 1;
-        const expected = bitsOn(kernels, reference);
-        for (const variant of variants()) {
-          const wrong = bitsOn(kernels, variant, fixed).findIndex((bits, k) => bits !== expected[k]);
-          if (wrong !== -1) expect.fail(explain(kernels[wrong] as KernelTree, variant, fixed));
-        }
+        testModule(kernels, fixed);
       });
     }
   });

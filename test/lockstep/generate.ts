@@ -18,7 +18,10 @@ import {
   get,
   i32,
   load,
+  mul,
+  recur,
   select,
+  sub,
   unary,
 } from "../../src/ir/build.ts";
 import type { Buffer, Expr, Label, Local, Reduction } from "../../src/ir/nodes.ts";
@@ -62,6 +65,22 @@ export type StmtTree =
 export interface KernelTree {
   readonly body: readonly StmtTree[];
   readonly reduce: { op: ReduceOp; dtype: Loaded; value: ExprTree; when: ExprTree | undefined } | undefined;
+  /** The body is that of a scan, up to its recurrence. */
+  readonly scan: ScanTree | undefined;
+}
+export interface ScanTree {
+  readonly dtype: "f32" | "f64";
+  readonly term: ExprTree;
+  readonly factor: ExprTree;
+  /** Statements behind the recurrence, which see its value as local 0 of its type. */
+  readonly behind: readonly StmtTree[];
+  /** Iterations; subscripts run against them when it goes `down`. */
+  readonly count: number;
+  readonly down: boolean;
+  /** Whether what stands behind the recurrence starts from locals of its own: its first half can then run ahead. */
+  readonly fresh: boolean;
+  /** Rows of a parallel loop around it; none when there is no such loop. */
+  readonly rows: number;
 }
 
 const EDGES: { readonly [D in DType]: readonly number[] } = {
@@ -260,10 +279,35 @@ const reduceArbitrary = fc.constantFrom<Loaded>("f32", "f64", "i32", "u32").chai
 );
 
 export const kernelArbitrary: fc.Arbitrary<KernelTree> = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ body: bodyArbitrary(2, 3), reduce: fc.constant(undefined) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ body: bodyArbitrary(2, 3), reduce: fc.constant(undefined), scan: fc.constant(undefined) }),
+  },
   // Reductions are unrolled: short bodies keep the C compiler's work within bounds.
-  { weight: 1, arbitrary: fc.record({ body: bodyArbitrary(0, 1), reduce: reduceArbitrary }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ body: bodyArbitrary(0, 1), reduce: reduceArbitrary, scan: fc.constant(undefined) }),
+  },
 );
+
+/** Scans, whose bodies are written several times, too. */
+export const scanArbitrary: fc.Arbitrary<KernelTree> = fc.constantFrom("f32" as const, "f64" as const).chain((dtype) =>
+  fc.record({
+    body: fc.oneof(fc.constant([]), bodyArbitrary(0, 2), bodyArbitrary(1, 1)),
+    reduce: fc.constant(undefined),
+    scan: fc.record({
+      dtype: fc.constant(dtype),
+      term: exprArbitrary(dtype, 2),
+      factor: exprArbitrary(dtype, 2),
+      behind: fc.oneof(fc.constant([]), bodyArbitrary(0, 2), bodyArbitrary(1, 1)),
+      count: fc.integer({ min: 0, max: ELEMENTS }),
+      down: fc.boolean(),
+      fresh: fc.boolean(),
+      rows: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.constant(SCAN_ROWS) }),
+    }),
+  }),
+);
+const SCAN_ROWS = 3;
 
 /** The shared inputs and outputs of all kernels of a module. */
 export interface Arrays {
@@ -290,7 +334,8 @@ class KernelBuilder {
   }
 
   kernel(tree: KernelTree): void {
-    const { reduce } = tree;
+    const { reduce, scan } = tree;
+    if (scan) return this.#scanKernel(tree.body, scan);
     const total = reduce && this.#b.local("total", reduce.dtype);
     if (total) this.#b.assign(total, constant(total.dtype, 3));
     const reductions: Reduction[] = reduce && total ? [{ local: total, op: reduce.op }] : [];
@@ -311,6 +356,33 @@ class KernelBuilder {
       }
     });
     if (total) this.#b.store(this.#arrays.outputs[total.dtype as Loaded], i32(this.#base), get(total));
+  }
+
+  #scanKernel(body: readonly StmtTree[], scan: ScanTree): void {
+    const own = Math.floor(ELEMENTS / Math.max(1, scan.rows));
+    const row = (first: Expr): void => {
+      const x = this.#b.local("x", scan.dtype);
+      this.#b.assign(x, constant(x.dtype, 0.75));
+      this.#scan(body, scan, x, first, Math.min(scan.count, own));
+      this.#b.store(this.#arrays.outputs[scan.dtype], add(first, i32(this.#base + own - 1)), get(x));
+    };
+    if (scan.rows === 0) return row(i32(0));
+    this.#b.for("row", { begin: i32(0), end: i32(scan.rows), axis: "parallel" }, (r) => row(mul(r, i32(own))));
+  }
+
+  #scan(body: readonly StmtTree[], scan: ScanTree, x: Local, first: Expr, count: number): void {
+    this.#b.for("i", { begin: i32(0), end: i32(count), axis: "scan" }, (i) => {
+      this.#i = this.#b.let("at", add(first, scan.down ? sub(i32(count - 1), i) : i));
+      const usesPrivate = JSON.stringify([body, scan]).includes('"private"');
+      this.#start(usesPrivate);
+      const part = (list: readonly StmtTree[]): void =>
+        this.#b.block((out) => this.#inside(out, () => this.#body(list)));
+      part(body);
+      this.#b.emit(recur(x, this.#expr(scan.term), this.#expr(scan.factor)));
+      if (scan.fresh) this.#start(usesPrivate);
+      this.#b.assign(this.#local(scan.dtype, 0), get(x));
+      part(scan.behind);
+    });
   }
 
   #start(usesPrivate: boolean): void {

@@ -39,6 +39,12 @@ function* smallerKernels(k: KernelTree): Generator<KernelTree> {
     if (k.reduce.when) yield { ...k, reduce: { ...k.reduce, when: undefined } };
     for (const value of smallerExprs(k.reduce.value)) yield { ...k, reduce: { ...k.reduce, value } };
   }
+  if (k.scan) {
+    for (const term of smallerExprs(k.scan.term)) yield { ...k, scan: { ...k.scan, term } };
+    for (const factor of smallerExprs(k.scan.factor)) yield { ...k, scan: { ...k.scan, factor } };
+    for (const behind of smallerBodies(k.scan.behind)) yield { ...k, scan: { ...k.scan, behind } };
+    if (k.scan.rows) yield { ...k, scan: { ...k.scan, rows: 0 } };
+  }
   for (const body of smallerBodies(k.body)) yield { ...k, body };
 }
 

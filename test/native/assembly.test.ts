@@ -33,8 +33,8 @@ const cache = temporaryFolder();
 afterAll(() => cache.remove());
 
 const f32 = (value: number): Expr => constant("f32", value);
-/** Vectors in the code of a body of some length: four that take turns, then one alone. */
-const SIDE_BY_SIDE = 5;
+/** Vectors in the code of a body of some length: two that take turns, then one alone. */
+const SIDE_BY_SIDE = 3;
 
 /** out[i] = value(x[i], out[i]) in parallel. */
 function map(value: (x: Expr, out: Expr) => Expr, storage: "f32" | "f64" = "f32"): Module {

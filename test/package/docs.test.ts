@@ -57,6 +57,19 @@ describe("docs/kernels.md", () => {
   });
 });
 
+describe("docs/data-plane.md", () => {
+  test("names everything that the data plane exports", () => {
+    const text = readFileSync(page("docs/data-plane.md"), "utf8");
+    const parts = ["buffers", "kernels/estimators", "kernels/llm", "kernels/running"];
+    const exported = parts.flatMap((part) => {
+      const lists = readFileSync(page(`src/${part}/index.ts`), "utf8").matchAll(/export (?:type )?\{([^}]*)\}/g);
+      return [...lists].flatMap(([, names = ""]) => names.split(",").map((name) => name.replace("type ", "").trim()));
+    });
+    expect(exported.length).toBeGreaterThan(100);
+    expect(exported.filter((name) => name !== "" && !text.includes(`\`${name}\``))).toEqual([]);
+  });
+});
+
 describe("docs/architecture.md", () => {
   const text = readFileSync(page("docs/architecture.md"), "utf8");
 

@@ -111,5 +111,7 @@ export function imagePusher(dtype: ImageType, nextObservations: "once" | "separa
       if ((batch.observation[i * IMAGE] as number) + (batch.nextObservation[(i + 1) * IMAGE - 1] as number) !== 3)
         throw new GateError(`images in ${dtype}: an observation and its next one do not belong together`);
   };
-  return { run, check, bytes: buffer.bytes, dispose: () => buffer.dispose() };
+  // Columns with narrow rows share one record per transition, which every one of them has as its array.
+  const bytes = { all: buffer.bytes, observations: buffer.bytes - buffer.column("reward").array.byteLength };
+  return { run, check, bytes, dispose: () => buffer.dispose() };
 }

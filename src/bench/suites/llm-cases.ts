@@ -26,6 +26,8 @@ export interface LlmCase {
   readonly width: number;
   /** A call on a target, and the array it fills. */
   readonly on: (target: TargetName) => { readonly run: () => unknown; readonly out: FloatArray };
+  /** The definition, in doubles. */
+  readonly expected: () => Float64Array;
   readonly tolerance: Tolerance;
 }
 
@@ -58,6 +60,28 @@ function floats(type: FloatName, length: number, at: (i: number) => number): Flo
 const tolerance = (type: FloatName): Tolerance =>
   type === "f32" ? { absolute: 2e-4, relative: 2e-4 } : { absolute: 1e-7, relative: 1e-7 };
 
+/** Centred and divided by the deviation, group by group. */
+function plainGroups(rewards: ArrayLike<number>, size: number): Float64Array {
+  return Float64Array.from({ length: rewards.length }, (_, i) => {
+    const first = i - (i % size);
+    const group = Array.from({ length: size }, (__, k) => rewards[first + k] as number);
+    const mean = group.reduce((a, b) => a + b, 0) / size;
+    const deviation = Math.sqrt(group.reduce((sum, x) => sum + (x - mean) ** 2, 0) / size);
+    return ((rewards[i] as number) - mean) / deviation;
+  });
+}
+
+/** Sums over each sequence: e^p (p - q), or e^r - r - 1 with r = p - q. */
+function plainKl(op: "exact" | "k3", p: ArrayLike<number>, q: ArrayLike<number>, length: number): Float64Array {
+  const sums = new Float64Array(p.length / length);
+  for (let i = 0; i < p.length; i++) {
+    const [a, r] = [p[i] as number, (p[i] as number) - (q[i] as number)];
+    const s = Math.floor(i / length);
+    sums[s] = (sums[s] as number) + (op === "exact" ? Math.exp(a) * r : Math.exp(r) - r - 1);
+  }
+  return sums;
+}
+
 function groupCase(type: FloatName, groups: number, size: number): LlmCase {
   const rewards = floats(type, groups * size, (i) => noise(i, 1));
   return {
@@ -74,6 +98,7 @@ function groupCase(type: FloatName, groups: number, size: number): LlmCase {
       const options = { target, threads: 1 };
       return { out, run: () => groupAdvantages(input, options) };
     },
+    expected: () => plainGroups(rewards, size),
     tolerance: tolerance(type),
   };
 }
@@ -98,6 +123,7 @@ function klCase(type: FloatName, op: "exact" | "k3", sequences: number, length: 
       const options = { estimator: op, direction, target, threads: 1 };
       return { out, run: () => tokenKl(input, options) };
     },
+    expected: () => plainKl(op, policy, reference, length),
     tolerance: tolerance(type),
   };
 }

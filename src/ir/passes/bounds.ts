@@ -114,7 +114,7 @@ class BoundsPass {
       return [...before, ...this.#store(s, rewritten)];
     const outer = this.#endless;
     if (s.kind === "loop") this.#endless = s.label;
-    else if (s.kind === "for" && s.axis === "parallel") this.#endless = undefined;
+    else if (s.kind === "for" && (s.axis === "parallel" || s.axis === "scan")) this.#endless = undefined;
     const result = withBodies(rewritten, (inner) => this.body(inner, safe, guards));
     this.#endless = outer;
     return [...before, result];

@@ -22,6 +22,7 @@ const effort: Weight = (e) => {
     case "length":
     case "splat":
     case "iota":
+    case "lane":
       return 0;
     case "binary":
       return e.op === "div" || e.op === "rem" ? 8 : 1;

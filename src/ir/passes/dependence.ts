@@ -76,12 +76,10 @@ export class AffineForms {
         return b.key ? undefined : { key: a.key, offset: a.offset - b.offset, stride: a.stride - b.stride };
       case "mul": {
         const [factor, other] = isNumber(b) ? [b, a] : [a, b];
-        if (!isNumber(factor) || other.key) return undefined;
-        return { key: "", offset: other.offset * factor.offset, stride: other.stride * factor.offset };
+        return isNumber(factor) ? scaled(other, factor.offset) : undefined;
       }
       case "shl":
-        if (!isNumber(b) || a.key) return undefined;
-        return { key: "", offset: a.offset * 2 ** b.offset, stride: a.stride * 2 ** b.offset };
+        return isNumber(b) ? scaled(a, 2 ** b.offset) : undefined;
       default:
         return undefined;
     }
@@ -110,6 +108,11 @@ export class AffineForms {
   }
 }
 
+const scaled = ({ key, offset, stride }: Affine, factor: number): Affine => ({
+  key: key && `${factor}*(${key})`,
+  offset: offset * factor,
+  stride: stride * factor,
+});
 const isNumber = (a: Affine): boolean => a.key === "" && a.stride === 0;
 
 export interface SharedAccess {

@@ -34,6 +34,10 @@ class ExposedReads {
       case "assign":
         defined.add(s.local);
         return true;
+      case "recur":
+        if (!defined.has(s.local)) this.found.add(s.local);
+        defined.add(s.local);
+        return true;
       case "exit":
         return false;
       case "if": {

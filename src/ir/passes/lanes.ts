@@ -29,7 +29,7 @@ import {
   sub,
 } from "../build.ts";
 import type { Buffer, Expr, For, If, Label, Load, Local, Stmt, Store } from "../nodes.ts";
-import { stmtBodies, withOperands } from "../walk.ts";
+import { carriedLocals, stmtBodies, withOperands } from "../walk.ts";
 import { costOf } from "./cost.ts";
 import { ownsElements, type SharedAccess } from "./dependence.ts";
 import { Shapes } from "./shapes.ts";
@@ -59,17 +59,24 @@ export class LaneCode {
   readonly #b: Builder;
   readonly #lanes: number;
   readonly #shapes: Shapes;
-  readonly #reduced: readonly Local[];
+  readonly #carried: readonly Local[];
   readonly #shared: ReadonlyMap<Buffer, readonly SharedAccess[]>;
   readonly #locals = new Map<Local, Local>();
   readonly #buffers = new Map<Buffer, Buffer>();
   #constructs: readonly Construct[] = [];
 
-  constructor(b: Builder, loop: For, lanes: number, shared: ReadonlyMap<Buffer, readonly SharedAccess[]>) {
+  /** With a stride of -1 the last lane stands for iteration i and the first one for the last of them. */
+  constructor(
+    b: Builder,
+    loop: For,
+    lanes: number,
+    shared: ReadonlyMap<Buffer, readonly SharedAccess[]>,
+    stride: 1 | -1 = 1,
+  ) {
     this.#b = b;
     this.#lanes = lanes;
-    this.#shapes = new Shapes(loop);
-    this.#reduced = loop.reductions.map((r) => r.local);
+    this.#shapes = new Shapes(loop, stride);
+    this.#carried = carriedLocals(loop);
     this.#shared = shared;
   }
 
@@ -90,14 +97,26 @@ export class LaneCode {
 
   /** Emits the vector form of a loop's body. */
   body(body: readonly Stmt[]): void {
+    this.start(body);
+    this.part(body);
+  }
+  /** What has to stand before the first part of a body. */
+  start(body: readonly Stmt[]): void {
     for (const l of this.#needingStart(body)) this.#b.assign(this.vector(l), constant(l.dtype, 0, this.#lanes));
+  }
+  /** Emits the vector form of some of the body's statements. */
+  part(body: readonly Stmt[]): void {
     this.#list(body, { mask: undefined, body: undefined });
+  }
+  /** An expression of the body as a vector. */
+  value(e: Expr): Expr {
+    return this.#vec(e);
   }
 
   /** Varying locals that are first assigned under a mask and seen outside of it: their other lanes need some value. */
   #needingStart(body: readonly Stmt[]): Set<Local> {
     const needing = new Set<Local>();
-    const assigned = new Set<Local>(this.#reduced);
+    const assigned = new Set<Local>(this.#carried);
     const walk = (list: readonly Stmt[], region: readonly Stmt[] | undefined): void => {
       for (const s of list) {
         if (s.kind === "assign") {
@@ -195,6 +214,8 @@ export class LaneCode {
         return this.#exit(s.label, region.mask);
       case "fault":
         return this.#fault(s.condition, s.site, region.mask);
+      case "recur":
+        throw new NotVectorisable(`${s.local.name} goes from one iteration to the next`);
       case "call":
       case "launch":
         throw new NotVectorisable(`it calls ${s.func.name}`);

@@ -80,6 +80,7 @@ export function renameLocals(body: readonly Stmt[], to: ReadonlyMap<Local, Local
     mapExprsIn(body, (e) => (e.kind === "get" && to.has(e.local) ? get(renamed(e.local)) : e)),
     (s) => {
       if (s.kind === "assign") return to.has(s.local) ? assign(renamed(s.local), s.value) : s;
+      if (s.kind === "recur") return to.has(s.local) ? { ...s, local: renamed(s.local) } : s;
       if (s.kind === "for")
         return {
           ...s,

@@ -7,7 +7,7 @@
  */
 import { add, i32, mul, sub } from "../build.ts";
 import type { Expr, For, Get, If, Label, Local, Stmt } from "../nodes.ts";
-import { assignedLocals, eachExpr, eachStmt, eachStmtExpr, operands, structuralKey } from "../walk.ts";
+import { assignedLocals, carriedLocals, eachExpr, eachStmt, eachStmtExpr, operands, structuralKey } from "../walk.ts";
 
 export type Shape =
   | { readonly kind: "uniform" }
@@ -22,7 +22,7 @@ function occurrences(body: readonly Stmt[]): Map<Local, number> {
   const note = (l: Local): void => void count.set(l, (count.get(l) ?? 0) + 1);
   eachStmt(body, (s) => {
     eachStmtExpr(s, (e) => eachExpr(e, (x) => x.kind === "get" && note(x.local)));
-    if (s.kind === "assign") note(s.local);
+    if (s.kind === "assign" || s.kind === "recur") note(s.local);
     if (s.kind === "for") note(s.index);
   });
   return count;
@@ -32,7 +32,6 @@ function occurrences(body: readonly Stmt[]): Map<Local, number> {
 type Step = { readonly kind: "branch" } | { readonly kind: "construct"; readonly label: Label };
 
 export class Shapes {
-  readonly #loop: For;
   readonly #shapes = new Map<Local, Shape>();
   readonly #assigned: ReadonlySet<Local>;
   readonly #all: ReadonlyMap<Local, number>;
@@ -41,14 +40,16 @@ export class Shapes {
   readonly #leaving = new Set<Stmt>();
   /** What expressions were found to be, once nothing changes any more: translating asks at every level of a tree. */
   readonly #known = new Map<Expr, Shape>();
+  readonly #carried: readonly Local[];
   #changed = false;
 
-  constructor(loop: For) {
-    this.#loop = loop;
+  /** Lane l stands for iteration i + l * stride, where i is what the index holds. */
+  constructor(loop: For, stride: number) {
+    this.#carried = carriedLocals(loop);
     this.#assigned = assignedLocals(loop.body);
     this.#all = occurrences(loop.body);
-    this.#shapes.set(loop.index, { kind: "affine", stride: i32(1) });
-    for (const r of loop.reductions) this.#shapes.set(r.local, VARYING);
+    this.#shapes.set(loop.index, { kind: "affine", stride: i32(stride) });
+    for (const l of this.#carried) this.#shapes.set(l, VARYING);
     do {
       this.#changed = false;
       this.#walk(loop.body, [], []);
@@ -73,7 +74,7 @@ export class Shapes {
       count = occurrences(region);
       this.#inRegion.set(region, count);
     }
-    return count.get(l) === this.#all.get(l) && !this.#loop.reductions.some((r) => r.local === l);
+    return count.get(l) === this.#all.get(l) && !this.#carried.includes(l);
   }
 
   ofLocal(l: Local): Shape {

@@ -9,7 +9,7 @@ import type { Buffer, Func, Module, Stmt } from "../nodes.ts";
 import { mapExprsIn, mapStmts, stmtBodies, usedBuffers, withBodies } from "../walk.ts";
 import { rewriteFunctions } from "./rewrite.ts";
 
-const isParallel = (s: Stmt): boolean => s.kind === "for" && s.axis === "parallel";
+const isParallel = (s: Stmt): boolean => s.kind === "for" && (s.axis === "parallel" || s.axis === "scan");
 
 /** Local buffers touched inside of parallel loops, and those touched elsewhere. */
 function localsByPlace(body: readonly Stmt[], inside: Set<Buffer>, outside: Set<Buffer>): void {

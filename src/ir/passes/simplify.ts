@@ -10,11 +10,12 @@ import { constantLimit, simplifyNode } from "../rewrites.ts";
 import {
   assignedLocals,
   assignmentCounts,
+  carriedLocals,
   eachExpr,
   eachStmt,
+  eachStmtExpr,
   mapExpr,
   mapStmts,
-  readLocals,
   stmtBodies,
   structuralKey,
   withBodies,
@@ -46,6 +47,7 @@ class CommonValues {
       const simplified = (x: Expr): Expr => simplifyNode(this.#named(this.#renamed(x), here, named));
       const renamed = withExprs(s, (e) => mapExpr(e, simplified));
       if (renamed.kind === "assign") return [...named, ...this.#assign(renamed, here)];
+      if (renamed.kind === "recur") this.#bump([renamed.local]);
       const bodies = stmtBodies(renamed);
       if (bodies.length === 0) return [...named, renamed];
       const changed = bodies.flatMap((inner) => [...assignedLocals(inner)]);
@@ -105,26 +107,35 @@ class CommonValues {
   }
 }
 
-/** Drops assignments that nobody reads, until none is left. */
+/** Locals that reach something other than locals: memory, a condition, a bound; and `kept`. */
+function neededLocals(body: readonly Stmt[], kept: Iterable<Local>): Set<Local> {
+  const needed = new Set<Local>();
+  const sources = new Map<Local, Expr[]>();
+  const waiting: Expr[] = [];
+  const need = (l: Local): void => {
+    if (needed.has(l)) return;
+    needed.add(l);
+    waiting.push(...(sources.get(l) ?? []));
+  };
+  eachStmt(body, (s) => {
+    if (s.kind !== "assign") eachStmtExpr(s, (e) => waiting.push(e));
+    else sources.set(s.local, [...(sources.get(s.local) ?? []), s.value]);
+  });
+  for (const l of kept) need(l);
+  for (let e = waiting.pop(); e; e = waiting.pop()) eachExpr(e, (x) => x.kind === "get" && need(x.local));
+  return needed;
+}
+
+/** Drops assignments whose values reach nothing, those that only feed each other included. */
 function withoutDead(body: readonly Stmt[], kept: ReadonlySet<Local>): readonly Stmt[] {
-  let current: readonly Stmt[] = body;
-  for (;;) {
-    const read = readLocals(current);
-    let dropped = false;
-    const next = mapStmts(current, (s) => {
-      const dead = s.kind === "assign" && !read.has(s.local) && !kept.has(s.local);
-      dropped ||= dead;
-      return dead ? [] : s;
-    });
-    if (!dropped) return next;
-    current = next;
-  }
+  const needed = neededLocals(body, kept);
+  return mapStmts(body, (s) => (s.kind === "assign" && !needed.has(s.local) ? [] : s));
 }
 
 function reducedLocals(f: Func): Set<Local> {
   const found = new Set<Local>();
   eachStmt(f.body, (s) => {
-    if (s.kind === "for") for (const r of s.reductions) found.add(r.local);
+    if (s.kind === "for") for (const l of carriedLocals(s)) found.add(l);
   });
   return found;
 }

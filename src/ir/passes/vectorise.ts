@@ -21,16 +21,17 @@ const UNROLL_COST = 400;
 
 const isParallel = (s: Stmt): s is For => s.kind === "for" && (s.axis === "parallel" || s.axis === "partial");
 
+/** Loops with scans inside stay serial, too: those become vector code of their own. */
 function containsParallel(body: readonly Stmt[]): boolean {
   let found = false;
   eachStmt(body, (s) => {
-    found ||= isParallel(s);
+    found ||= s.kind === "for" && (s.axis === "scan" || isParallel(s));
   });
   return found;
 }
 
 /** begin + the largest multiple of `step` that fits; begin when there is none. */
-function wholeSteps(begin: Expr, end: Expr, step: number): Expr {
+export function wholeSteps(begin: Expr, end: Expr, step: number): Expr {
   const n = binary("max", sub(end, begin), i32(0));
   return add(begin, and(n, i32(-step)));
 }
@@ -59,7 +60,6 @@ const INTERLEAVE_COST = 48;
 /** Vectors side by side in a body without loops, by its operations: those of fewer wait for memory, not for results. */
 const SIDE_BY_SIDE: readonly { readonly below: number; readonly vectors: number }[] = [
   { below: 16, vectors: 1 },
-  { below: 64, vectors: 4 },
   { below: 192, vectors: 2 },
 ];
 
@@ -212,6 +212,7 @@ export function vectorise(module: Module, machine: VectorMachine): Module {
     body.flatMap((s) => {
       if (!isParallel(s)) return withBodies(s, visit);
       if (!containsParallel(s.body)) return vectorised(s, machine);
+      if (s.axis === "partial") return { ...s, body: visit(s.body) };
       return { ...serial(s, s.begin, s.end), body: visit(s.body) };
     });
   return rewriteFunctions(module, (f) => ({ ...f, body: visit(f.body) }));

@@ -5,18 +5,10 @@
  */
 import { f64 } from "../../kernel/declare.ts";
 import { allocate, kernel } from "../../kernel/kernel.ts";
+import { needAmount, needNumber } from "../checks.ts";
 import { DataError } from "../errors.ts";
-import {
-  type Floats,
-  floatType,
-  needArray,
-  needLength,
-  needNumber,
-  output,
-  type RunChoice,
-  rounding,
-  Variants,
-} from "./inputs.ts";
+import { type Floats, floatType, needLike, output, type RunChoice, rounding, Variants } from "../inputs.ts";
+import { momentsOf } from "../moments.ts";
 
 export interface NormaliseOptions extends RunChoice {
   /** What is taken off the count under the variance: 1 (PyTorch, the default) or 0 (JAX, NumPy). */
@@ -27,19 +19,10 @@ export interface NormaliseOptions extends RunChoice {
 
 const normaliseKernel = new Variants((type) =>
   kernel(
-    { values: type.array(), ddof: f64, epsilon: f64, round: rounding(type) },
-    ({ values, ddof, epsilon, round }, { parallel }) => {
+    { values: type.array(), ddof: f64, epsilon: f64, round: rounding(type), momentsOf },
+    ({ values, ddof, epsilon, round, momentsOf }, { parallel }) => {
       const n = values.length;
-      let sum = 0;
-      parallel(n, (i) => {
-        sum += Number(values[i]!);
-      });
-      const mean = sum / n;
-      let squares = 0;
-      parallel(n, (i) => {
-        const d = Number(values[i]!) - mean;
-        squares += d * d;
-      });
+      const { mean, squares } = momentsOf(values, parallel);
       const scale = 1 / (Math.sqrt(squares / (n - ddof)) + epsilon);
       parallel(n, (i) => {
         values[i] = round((Number(values[i]!) - mean) * scale);
@@ -59,7 +42,7 @@ export function normaliseAdvantages<A extends Floats>(
   const { ddof = 1, epsilon = 1e-8 } = options;
   const type = floatType(who, "advantages", advantages);
   needNumber(who, "ddof", ddof, ddof === 0 || ddof === 1, "0 or 1");
-  needNumber(who, "epsilon", epsilon, epsilon >= 0, "a number from 0 on");
+  needAmount(who, "epsilon", epsilon);
   const values = output(who, "out", input.out, advantages);
   if (advantages.length === 0) return values;
   if (advantages.length <= ddof)
@@ -113,8 +96,7 @@ export function explainedVariance<A extends Floats>(
   const who = "explainedVariance";
   const { targets } = input;
   const type = floatType(who, "targets", targets);
-  const predictions = needArray(who, "predictions", input.predictions, targets);
-  needLength(who, "predictions", predictions, targets.length, '"targets"');
+  const predictions = needLike(who, "predictions", input.predictions, targets);
   if (targets.length === 0) return Number.NaN;
   moments ??= allocate(f64, 2);
   momentsKernel.runner(options, type)({ predictions, targets, out: moments });

@@ -2,19 +2,9 @@
  * @file Weights as one flat arena: Polyak averaging, the Reptile step, and the mean of several weight vectors.
  */
 import { kernel } from "../../kernel/kernel.ts";
+import { needNumber, needShare } from "../checks.ts";
 import { DataError } from "../errors.ts";
-import {
-  type Floats,
-  floatType,
-  needArray,
-  needLength,
-  needNumber,
-  needShare,
-  output,
-  type RunChoice,
-  sharesMemory,
-  Variants,
-} from "./inputs.ts";
+import { type Floats, floatType, needLike, output, type RunChoice, sharesMemory, Variants } from "../inputs.ts";
 
 const polyakKernel = new Variants((type) =>
   kernel(
@@ -37,8 +27,7 @@ export function polyakUpdate<A extends Floats>(
   const who = "polyakUpdate";
   const { target } = input;
   const type = floatType(who, "target", target);
-  const source = needArray(who, "source", input.source, target);
-  needLength(who, "source", source, target.length, '"target"');
+  const source = needLike(who, "source", input.source, target);
   needShare(who, "tau", options.tau);
   polyakKernel.runner(options, type)({ target, source, tau: options.tau });
   return target;
@@ -64,8 +53,7 @@ export function reptileStep<A extends Floats>(
   const who = "reptileStep";
   const { parameters } = input;
   const type = floatType(who, "parameters", parameters);
-  const adapted = needArray(who, "adapted", input.adapted, parameters);
-  needLength(who, "adapted", adapted, parameters.length, '"parameters"');
+  const adapted = needLike(who, "adapted", input.adapted, parameters);
   needNumber(who, "rate", options.rate, Number.isFinite(options.rate), "a finite number");
   reptileKernel.runner(options, type)({ parameters, adapted, rate: options.rate });
   return parameters;
@@ -105,7 +93,7 @@ export function averageWeights<A extends Floats>(
   if (first === undefined) throw new DataError(`${who}: "vectors" is empty; give at least one vector`);
   const type = floatType(who, "vectors[0]", first);
   vectors.forEach((vector, k) => {
-    needLength(who, `vectors[${k}]`, needArray(who, `vectors[${k}]`, vector, first), first.length, '"vectors[0]"');
+    needLike(who, `vectors[${k}]`, vector, first);
   });
   const out = output(who, "out", input.out, first);
   if (vectors.some((vector) => sharesMemory(vector, out)))

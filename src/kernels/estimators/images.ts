@@ -6,9 +6,10 @@
  * target, for bytes and floats.
  */
 import { f32, i32, u8, u32 } from "../../kernel/declare.ts";
-import { allocate, type Kernel, kernel } from "../../kernel/kernel.ts";
+import { allocate, free, type Kernel, kernel } from "../../kernel/kernel.ts";
+import { needCount, needNumber } from "../checks.ts";
 import { DataError } from "../errors.ts";
-import { needCount, needLength, needNumber, type RunChoice, runOptions } from "./inputs.ts";
+import { output, type RunChoice, runOptions } from "../inputs.ts";
 
 export type ImageArray = Uint8Array | Float32Array;
 export interface ShiftOptions extends RunChoice {
@@ -25,6 +26,9 @@ export interface ShiftOptions extends RunChoice {
   /** The number of this call; a new one gives new places. */
   readonly call: number;
 }
+
+/** Places are 32-bit numbers, and no image is near this size. */
+const MOST_PAD = 2 ** 24;
 
 const placesKernel = kernel(
   { places: i32.array(), seed: u32, call: u32, pad: i32 },
@@ -92,9 +96,11 @@ function shiftKernel(image: ImageArray): Kernel {
   return found as unknown as Kernel;
 }
 
-let places: Int32Array = new Int32Array(0);
+let places: Int32Array | undefined;
 function roomForPlaces(images: number): Int32Array {
-  if (places.length !== 2 * images) places = allocate(i32, 2 * images);
+  if (places?.length === 2 * images) return places;
+  if (places !== undefined) free(places);
+  places = allocate(i32, 2 * images);
   return places;
 }
 
@@ -110,6 +116,7 @@ export function randomShift<A extends ImageArray>(
     throw new DataError(`${who}: "images" must be a Uint8Array or a Float32Array`);
   for (const [name, value] of Object.entries({ channels, height, width })) needCount(who, name, value, 1);
   needCount(who, "pad", pad, 0);
+  needNumber(who, "pad", pad, pad <= MOST_PAD, `at most ${MOST_PAD}`);
   needNumber(who, "seed", seed, seed >>> 0 === seed, "a whole number from 0 to 4294967295");
   needNumber(who, "call", call, call >>> 0 === call, "a whole number from 0 to 4294967295");
   if (border !== "zero" && border !== "edge")
@@ -117,10 +124,7 @@ export function randomShift<A extends ImageArray>(
   const count = images.length / (channels * height * width);
   if (!Number.isInteger(count))
     throw new DataError(`${who}: ${images.length} pixels are not whole images of ${channels} x ${height} x ${width}`);
-  const out = input.out ?? (allocate(images instanceof Uint8Array ? u8 : f32, images.length) as A);
-  if (out.constructor !== images.constructor)
-    throw new DataError(`${who}: "out" must be a ${images.constructor.name} like "images"`);
-  needLength(who, "out", out, images.length, '"images"');
+  const out = output(who, "out", input.out, images);
   if (count === 0) return out;
   const target = options.target ?? "auto";
   const at = roomForPlaces(count);

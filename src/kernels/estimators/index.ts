@@ -1,11 +1,12 @@
 /**
  * @file Estimators over rollouts and weights.
  */
+export type { Floats, RunChoice } from "../inputs.ts";
 export { explainedVariance, type NormaliseOptions, normaliseAdvantages } from "./advantages.ts";
 export { averageWeights, polyakUpdate, reptileStep } from "./arena.ts";
 export { type GaeInput, type GaeOptions, type GaeResult, gae } from "./gae.ts";
 export { type ImageArray, randomShift, type ShiftOptions } from "./images.ts";
-export type { Ends, Floats, Layout, LayoutChoice, Rollout, RunChoice } from "./inputs.ts";
+export type { Ends, Layout, LayoutChoice, Rollout } from "./inputs.ts";
 export { lapPriorities, type PriorityInput, type PriorityOptions } from "./priorities.ts";
 export {
   type DiscountedInput,

@@ -2,16 +2,8 @@
  * @file Priorities of loss-adjusted replay (LAP).
  */
 import { kernel } from "../../kernel/kernel.ts";
-import {
-  type Floats,
-  floatType,
-  needArray,
-  needLength,
-  needNumber,
-  output,
-  type RunChoice,
-  Variants,
-} from "./inputs.ts";
+import { needAmount, needNumber } from "../checks.ts";
+import { type Floats, floatType, needLike, output, type RunChoice, Variants } from "../inputs.ts";
 
 export interface PriorityOptions extends RunChoice {
   /** What a unit of loss adds; 1 unless given. */
@@ -56,9 +48,8 @@ export function lapPriorities<A extends Floats>(input: PriorityInput<A>, options
   const { errors, losses } = input;
   const { eta = 1, least = 1e-6 } = options;
   const type = floatType(who, "errors", errors);
-  if (losses !== undefined)
-    needLength(who, "losses", needArray(who, "losses", losses, errors), errors.length, '"errors"');
-  needNumber(who, "eta", eta, eta >= 0, "a number from 0 on");
+  if (losses !== undefined) needLike(who, "losses", losses, errors);
+  needAmount(who, "eta", eta);
   needNumber(who, "least", least, least > 0, "a number above 0");
   const out = output(who, "out", input.out, errors);
   if (losses === undefined) plainKernel.runner(options, type)({ errors, out, least });

@@ -4,23 +4,16 @@
  */
 import { constant, i32, u8 } from "../../kernel/declare.ts";
 import { kernel } from "../../kernel/kernel.ts";
+import { needCount, needLength, needShare } from "../checks.ts";
+import { type FloatScalar, type Floats, floatType, needArray, output, Variants } from "../inputs.ts";
 import {
   checkEnds,
   type Ends,
-  type FloatScalar,
-  type Floats,
-  floatType,
   type LayoutChoice,
   lastValuesArray,
-  needArray,
-  needCount,
   needLayout,
-  needLength,
-  needShare,
-  output,
   type Rollout,
   shapeOf,
-  Variants,
 } from "./inputs.ts";
 
 export interface DiscountOptions extends LayoutChoice {

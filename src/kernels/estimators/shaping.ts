@@ -3,20 +3,9 @@
  */
 import { i32, u8 } from "../../kernel/declare.ts";
 import { kernel } from "../../kernel/kernel.ts";
+import { needCount, needNumber, needParts, needShare } from "../checks.ts";
 import { DataError } from "../errors.ts";
-import {
-  type Floats,
-  floatType,
-  freshFloats,
-  needArray,
-  needCount,
-  needLength,
-  needNumber,
-  needShare,
-  output,
-  type RunChoice,
-  Variants,
-} from "./inputs.ts";
+import { BYTES, type Floats, floatType, needArray, needLike, output, type RunChoice, Variants } from "../inputs.ts";
 
 export interface ShapingOptions extends RunChoice {
   /** The discount of the task; 0.99 unless given. */
@@ -31,8 +20,6 @@ export interface ShapingInput<A extends Floats> {
   readonly ended: Uint8Array;
   readonly out?: A;
 }
-
-const NO_FLAGS = new Uint8Array(0);
 
 const shapeKernel = new Variants((type) =>
   kernel(
@@ -60,12 +47,9 @@ export function shapeRewards<A extends Floats>(input: ShapingInput<A>, options: 
   const { rewards } = input;
   const { gamma = 0.99 } = options;
   const type = floatType(who, "rewards", rewards);
-  const potentials = needArray(who, "potentials", input.potentials, rewards);
-  const nextPotentials = needArray(who, "nextPotentials", input.nextPotentials, rewards);
-  const ended = needArray(who, "ended", input.ended, NO_FLAGS);
-  needLength(who, "potentials", potentials, rewards.length, '"rewards"');
-  needLength(who, "nextPotentials", nextPotentials, rewards.length, '"rewards"');
-  needLength(who, "ended", ended, rewards.length, '"rewards"');
+  const potentials = needLike(who, "potentials", input.potentials, rewards);
+  const nextPotentials = needLike(who, "nextPotentials", input.nextPotentials, rewards);
+  const ended = needLike(who, "ended", input.ended, BYTES, rewards.length);
   needShare(who, "gamma", gamma);
   const out = output(who, "out", input.out, rewards);
   shapeKernel.runner(options, type)({ rewards, potentials, nextPotentials, ended, out, gamma });
@@ -112,17 +96,12 @@ export function goalPotentials<A extends Floats>(input: GoalInput<A>, options: G
   const { dimension, first = 0, scale = 1 } = options;
   const type = floatType(who, "observations", observations);
   const goal = needArray(who, "goal", input.goal, observations);
-  needCount(who, "dimension", dimension, 1);
+  const count = needParts(who, "observations", observations, "dimension", dimension);
   needCount(who, "first", first, 0);
   needNumber(who, "scale", scale, Number.isFinite(scale), "a finite number");
   if (first + goal.length > dimension)
     throw new DataError(`${who}: the goal reaches to number ${first + goal.length} of observations of ${dimension}`);
-  const count = observations.length / dimension;
-  if (!Number.isInteger(count))
-    throw new DataError(`${who}: ${observations.length} numbers are not whole observations of ${dimension}`);
-  const out = input.out ?? freshFloats(observations, count);
-  needArray(who, "out", out, observations);
-  needLength(who, "out", out, count, "the number of observations");
+  const out = output(who, "out", input.out, observations, count);
   goalKernel.runner(options, type)({ observations, goal, out, dimension, first, scale });
   return out;
 }

@@ -6,22 +6,9 @@
  */
 import { constant, u8 } from "../../kernel/declare.ts";
 import { kernel } from "../../kernel/kernel.ts";
-import {
-  checkEnds,
-  type Floats,
-  floatType,
-  type LayoutChoice,
-  lastValuesArray,
-  needArray,
-  needLayout,
-  needLength,
-  needNumber,
-  needShare,
-  output,
-  type Rollout,
-  shapeOf,
-  Variants,
-} from "./inputs.ts";
+import { needLength, needNumber, needShare } from "../checks.ts";
+import { type Floats, floatType, needArray, output, Variants } from "../inputs.ts";
+import { checkEnds, type LayoutChoice, lastValuesArray, needLayout, type Rollout, shapeOf } from "./inputs.ts";
 
 export interface VtraceOptions extends LayoutChoice {
   /** The discount; 0.99 unless given. */

@@ -3,10 +3,11 @@
  *
  * Plain JavaScript: one comparison per reward is less than what a call into compiled code costs for usual sizes.
  */
+import { needLength, needParts } from "../checks.ts";
 import { DataError } from "../errors.ts";
-import { checkFloats, checkLength, countParts, type FloatArray, outputLike } from "./arguments.ts";
+import { type Floats, floatType, output } from "../inputs.ts";
 
-export interface BestOfInput<F extends FloatArray> {
+export interface BestOfInput<F extends Floats> {
   /** Rewards of all completions, prompt after prompt. */
   readonly rewards: F;
   /** Completions per prompt. */
@@ -18,18 +19,15 @@ export interface BestOfInput<F extends FloatArray> {
  * Where the best completion of each prompt is among all, and its reward. The first of equal ones wins; a NaN counts as
  * the highest, so that it is seen.
  */
-export function bestOfN<F extends FloatArray>({
-  rewards,
-  n,
-  out,
-}: BestOfInput<F>): { indices: Int32Array; rewards: F } {
-  checkFloats("bestOfN: rewards", rewards);
-  const prompts = countParts("bestOfN: rewards", rewards, "n", n);
+export function bestOfN<F extends Floats>({ rewards, n, out }: BestOfInput<F>): { indices: Int32Array; rewards: F } {
+  const who = "bestOfN";
+  floatType(who, "rewards", rewards);
+  const prompts = needParts(who, "rewards", rewards, "n", n);
   if (out?.indices !== undefined) {
-    if (!(out.indices instanceof Int32Array)) throw new DataError("bestOfN: out.indices must be an Int32Array");
-    checkLength("bestOfN: out.indices", out.indices, prompts);
+    if (!(out.indices instanceof Int32Array)) throw new DataError(`${who}: "out.indices" must be an Int32Array`);
+    needLength(who, "out.indices", out.indices, prompts, "the number of prompts");
   }
-  const best = outputLike("bestOfN: out.rewards", out?.rewards, rewards, prompts);
+  const best = output(who, "out.rewards", out?.rewards, rewards, prompts);
   const indices = out?.indices ?? new Int32Array(prompts);
   for (let p = 0; p < prompts; p++) {
     let index = p * n;

@@ -6,20 +6,10 @@
  * model's backward pass begins.
  */
 import { kernel } from "../../kernel/kernel.ts";
-import { DataError } from "../errors.ts";
-import {
-  checkAmount,
-  checkFloats,
-  checkLike,
-  type FloatArray,
-  type FloatType,
-  floatsLike,
-  outputLike,
-  perFloat,
-  type RunChoice,
-} from "./arguments.ts";
+import { needAmount, needShare } from "../checks.ts";
+import { type Floats, floatType, needLike, output, type RunChoice, Scratch, Variants } from "../inputs.ts";
 
-const kernelFor = perFloat((type: FloatType) =>
+const lossKernel = new Variants((type) =>
   kernel(
     {
       policyChosen: type.array(),
@@ -70,7 +60,7 @@ const kernelFor = perFloat((type: FloatType) =>
   ),
 );
 
-export interface DpoArrays<F extends FloatArray> {
+export interface DpoArrays<F extends Floats> {
   /** Loss of each pair. */
   readonly losses: F;
   /** beta (policy - reference) of the chosen and of the rejected completions. */
@@ -81,7 +71,7 @@ export interface DpoArrays<F extends FloatArray> {
   readonly gradRejected: F;
 }
 
-export interface DpoInput<F extends FloatArray> {
+export interface DpoInput<F extends Floats> {
   /** Log-probabilities of whole sequences under the policy and under the reference model, one per pair. */
   readonly policyChosen: F;
   readonly policyRejected: F;
@@ -97,7 +87,7 @@ export interface DpoOptions extends RunChoice {
   readonly labelSmoothing?: number | undefined;
 }
 
-export interface DpoResult<F extends FloatArray> extends DpoArrays<F> {
+export interface DpoResult<F extends Floats> extends DpoArrays<F> {
   /** Mean over the pairs, as are the other numbers; 0 without pairs. */
   readonly loss: number;
   readonly chosenReward: number;
@@ -107,37 +97,23 @@ export interface DpoResult<F extends FloatArray> extends DpoArrays<F> {
 }
 
 const ARRAYS = ["losses", "chosenRewards", "rejectedRewards", "gradChosen", "gradRejected"] as const;
-let single: Float32Array | undefined;
-let double: Float64Array | undefined;
-
-/** Room for the four totals, kept between calls. */
-function totalsLike(like: FloatArray): FloatArray {
-  if (like instanceof Float32Array) {
-    single ??= floatsLike(like, 4);
-    return single;
-  }
-  double ??= floatsLike(like, 4);
-  return double;
-}
+const room = new Scratch();
 
 /** -log sigmoid of the margin between the rewards of chosen and rejected, smoothed if asked for. */
-export function dpoLoss<F extends FloatArray>(input: DpoInput<F>, options: DpoOptions = {}): DpoResult<F> {
+export function dpoLoss<F extends Floats>(input: DpoInput<F>, options: DpoOptions = {}): DpoResult<F> {
   const { policyChosen, policyRejected, referenceChosen, referenceRejected, out = {} } = input;
   const { beta = 0.1, labelSmoothing = 0 } = options;
-  checkFloats("dpoLoss: policyChosen", policyChosen);
+  const who = "dpoLoss";
+  const type = floatType(who, "policyChosen", policyChosen);
   const pairs = policyChosen.length;
-  checkLike("dpoLoss: policyRejected", policyRejected, policyChosen, pairs);
-  checkLike("dpoLoss: referenceChosen", referenceChosen, policyChosen, pairs);
-  checkLike("dpoLoss: referenceRejected", referenceRejected, policyChosen, pairs);
-  checkAmount("dpoLoss: beta", beta);
-  if (!(labelSmoothing >= 0 && labelSmoothing <= 1))
-    throw new DataError(`dpoLoss: labelSmoothing is ${labelSmoothing}: it is a share, from 0 to 1`);
-  for (const name of ARRAYS) {
-    const given = out[name];
-    if (given !== undefined) checkLike(`dpoLoss: out.${name}`, given, policyChosen, pairs);
-  }
-  const array = (name: (typeof ARRAYS)[number]): F =>
-    outputLike(`dpoLoss: out.${name}`, out[name], policyChosen, pairs);
+  needLike(who, "policyRejected", policyRejected, policyChosen);
+  needLike(who, "referenceChosen", referenceChosen, policyChosen);
+  needLike(who, "referenceRejected", referenceRejected, policyChosen);
+  needAmount(who, "beta", beta);
+  needShare(who, "labelSmoothing", labelSmoothing);
+  // All that are given are checked before one that is not is made.
+  for (const name of ARRAYS) if (out[name] !== undefined) needLike(who, `out.${name}`, out[name], policyChosen);
+  const array = (name: (typeof ARRAYS)[number]): F => output(who, `out.${name}`, out[name], policyChosen);
   const arrays: DpoArrays<F> = {
     losses: array("losses"),
     chosenRewards: array("chosenRewards"),
@@ -145,10 +121,11 @@ export function dpoLoss<F extends FloatArray>(input: DpoInput<F>, options: DpoOp
     gradChosen: array("gradChosen"),
     gradRejected: array("gradRejected"),
   };
-  const totals = totalsLike(policyChosen);
+  const totals = room.get(type, 4);
   const inputs = { policyChosen, policyRejected, referenceChosen, referenceRejected };
   const share = 1 / Math.max(pairs, 1);
-  kernelFor(policyChosen, options)({ ...inputs, ...arrays, totals, beta, smoothing: labelSmoothing, share, one: 1 });
+  const scalars = { beta, smoothing: labelSmoothing, share, one: 1 };
+  lossKernel.runner(options, type)({ ...inputs, ...arrays, totals, ...scalars });
   const [loss = 0, chosenReward = 0, rejectedReward = 0, accuracy = 0] = totals;
   return { ...arrays, loss, chosenReward, rejectedReward, accuracy };
 }

@@ -7,24 +7,15 @@
  * small: the loop over them is faster on one thread than a hand-over to another.
  */
 import { i32 } from "../../kernel/declare.ts";
-import { free, kernel } from "../../kernel/kernel.ts";
+import { kernel } from "../../kernel/kernel.ts";
+import { needAmount, needParts } from "../checks.ts";
 import { DataError } from "../errors.ts";
-import {
-  checkAmount,
-  checkFloats,
-  countParts,
-  type FloatArray,
-  type FloatType,
-  floatsLike,
-  outputLike,
-  perFloat,
-  type RunChoice,
-} from "./arguments.ts";
+import { type Floats, floatType, output, type RunChoice, Scratch, Variants } from "../inputs.ts";
 
 /** Running sums per group; also the length of the scratch they go through. */
 const LANES = 8;
 
-const kernelFor = perFloat((type: FloatType) =>
+const groupKernel = new Variants((type) =>
   kernel(
     {
       rewards: type.array(),
@@ -95,29 +86,12 @@ const kernelFor = perFloat((type: FloatType) =>
   ),
 );
 
-interface Scratch<F extends FloatArray> {
-  readonly means: F;
-  readonly scales: F;
-  readonly lanes: F;
-}
-const scratches = new Map<FloatType["dtype"], Scratch<FloatArray>>();
+/** One number per group at least, kept between calls; and the running sums. */
+const means = new Scratch();
+const scales = new Scratch();
+const lanes = new Scratch();
 
-/** Room for one number per group at least, kept between calls. */
-function scratchFor<F extends FloatArray>(like: F, groups: number): Scratch<F> {
-  const type = like instanceof Float32Array ? "f32" : "f64";
-  const found = scratches.get(type);
-  if (found !== undefined && found.means.length >= groups) return found as Scratch<F>;
-  if (found) for (const array of [found.means, found.scales, found.lanes]) free(array);
-  const made: Scratch<F> = {
-    means: floatsLike(like, groups),
-    scales: floatsLike(like, groups),
-    lanes: floatsLike(like, LANES),
-  };
-  scratches.set(type, made);
-  return made;
-}
-
-export interface GroupInput<F extends FloatArray> {
+export interface GroupInput<F extends Floats> {
   /** Rewards, one group after the other. */
   readonly rewards: F;
   /** Completions per prompt; all rewards are one group unless given. */
@@ -138,32 +112,32 @@ export interface GroupOptions extends RunChoice {
  * (reward - mean) / (deviation + epsilon) within each group. A group that holds a NaN becomes NaN throughout, the
  * others are not touched by it.
  */
-export function groupAdvantages<F extends FloatArray>(
+export function groupAdvantages<F extends Floats>(
   { rewards, groupSize, out }: GroupInput<F>,
   options: GroupOptions = {},
 ): { advantages: F } {
   const { ddof = 0, epsilon = 0, zeroBelow = epsilon > 0 ? 0 : 1e-8 } = options;
-  checkFloats("groupAdvantages: rewards", rewards);
+  const who = "groupAdvantages";
+  const type = floatType(who, "rewards", rewards);
   const size = groupSize ?? Math.max(rewards.length, 1);
-  const groups = countParts("groupAdvantages: rewards", rewards, "groupSize", size);
+  const groups = needParts(who, "rewards", rewards, "groupSize", size);
   if (ddof !== 0 && ddof !== 1) throw new DataError(`groupAdvantages: ddof is ${ddof}: it must be 0 or 1`);
   if (size <= ddof && groups > 0)
     throw new DataError(`groupAdvantages: a group of ${size} has no deviation with ddof ${ddof}: use ddof 0`);
-  checkAmount("groupAdvantages: epsilon", epsilon);
-  checkAmount("groupAdvantages: zeroBelow", zeroBelow);
-  const advantages = outputLike("groupAdvantages: out.advantages", out?.advantages, rewards, rewards.length);
+  needAmount(who, "epsilon", epsilon);
+  needAmount(who, "zeroBelow", zeroBelow);
+  const advantages = output(who, "out.advantages", out?.advantages, rewards);
   if (groups === 0) return { advantages };
-  const { means, scales, lanes } = scratchFor(rewards, groups);
   const freedom = size - ddof;
-  kernelFor(
-    rewards,
+  groupKernel.runner(
     options,
+    type,
   )({
     rewards,
     advantages,
-    means,
-    scales,
-    lanes,
+    means: means.get(type, groups),
+    scales: scales.get(type, groups),
+    lanes: lanes.get(type, LANES),
     groups,
     size,
     count: size,

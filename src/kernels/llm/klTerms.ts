@@ -6,7 +6,7 @@
  * denormal numbers, and e^d - d - 1 keeps all its digits near 0 when 1 and d are taken away before anything is rounded.
  */
 import { constant, type Inline, inline } from "../../kernel/declare.ts";
-import type { FloatType } from "./arguments.ts";
+import type { FloatScalar } from "../inputs.ts";
 
 /**
  * What is computed of each token, with a and b its log-probabilities under the first and the second model:
@@ -73,7 +73,7 @@ const k3InSingle: KlTerm = inline(
 const k1: KlTerm = inline((a: number, b: number) => ({ weight: 1, rest: a - b }));
 const k2: KlTerm = inline((a: number, b: number) => ({ weight: 0.5 * (a - b), rest: a - b }));
 
-const TERMS: { readonly [D in FloatType["dtype"]]: { readonly [E in KlEstimator]: KlTerm } } = {
+const TERMS: { readonly [D in FloatScalar["dtype"]]: { readonly [E in KlEstimator]: KlTerm } } = {
   f32: { exact: exactInSingle, k1, k2, k3: k3InSingle },
   f64: {
     exact: inline((a: number, b: number) => ({ weight: Math.exp(a), rest: a - b })),
@@ -83,4 +83,4 @@ const TERMS: { readonly [D in FloatType["dtype"]]: { readonly [E in KlEstimator]
   },
 };
 
-export const klTerm = (type: FloatType, estimator: KlEstimator): KlTerm => TERMS[type.dtype][estimator];
+export const klTerm = (type: FloatScalar, estimator: KlEstimator): KlTerm => TERMS[type.dtype][estimator];

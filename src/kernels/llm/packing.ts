@@ -4,8 +4,8 @@
  * Longest first, equal lengths in their order, each into the first bin with room. A tree over the room left in the bins
  * finds that bin in logarithmic time, so that many short sequences do not walk over many full bins.
  */
+import { needCount, needTokens } from "../checks.ts";
 import { DataError } from "../errors.ts";
-import { checkCount } from "./arguments.ts";
 
 export interface PackedBin {
   /** The tokens of its sequences, without padding. */
@@ -64,8 +64,10 @@ export function packSequences(
   sequences: readonly ArrayLike<number>[],
   { maxLength }: { readonly maxLength: number },
 ): PackedBin[] {
-  checkCount("packSequences: maxLength", maxLength, 1);
+  const who = "packSequences";
+  needCount(who, "maxLength", maxLength, 1);
   sequences.forEach((sequence, index) => {
+    needTokens(who, `sequence ${index}`, sequence);
     if (sequence.length > maxLength)
       throw new DataError(
         `packSequences: sequence ${index} has ${sequence.length} tokens, more than maxLength ${maxLength}: cut it first`,

@@ -4,6 +4,7 @@
  * Tokens of all pairs lie in one growing array, so that a set of a million pairs is a few objects; a pair that is read
  * is three views of it.
  */
+import { needTokens } from "../checks.ts";
 import { DataError } from "../errors.ts";
 
 /** One preference. */
@@ -23,14 +24,6 @@ export interface PairTokens {
 const PARTS = ["prompt", "chosen", "rejected"] as const;
 const FIRST_TOKENS = 1024;
 const FIRST_PAIRS = 32;
-
-function checkTokens(what: string, tokens: ArrayLike<number>): void {
-  for (let i = 0; i < tokens.length; i++) {
-    const token = tokens[i] as number;
-    if (token >>> 0 !== token)
-      throw new DataError(`DpoPairs: token ${i} of ${what} is ${token}: tokens are whole numbers from 0 to 4294967295`);
-  }
-}
 
 const grown = (array: Uint32Array, needed: number): Uint32Array => {
   if (needed <= array.length) return array;
@@ -57,7 +50,7 @@ export class DpoPairs {
 
   /** Copies a pair in; returns its index. Completions must not be empty: there would be nothing to prefer. */
   push(pair: PairTokens): number {
-    for (const part of PARTS) checkTokens(part, pair[part]);
+    for (const part of PARTS) needTokens("DpoPairs", part, pair[part]);
     for (const part of ["chosen", "rejected"] as const)
       if (pair[part].length === 0) throw new DataError(`DpoPairs: ${part} is empty: a completion has tokens`);
     let at = this.tokenCount;

@@ -7,18 +7,18 @@
  */
 import { i32, u8 } from "../../kernel/declare.ts";
 import { kernel } from "../../kernel/kernel.ts";
+import { needParts } from "../checks.ts";
 import { DataError } from "../errors.ts";
 import {
-  checkFloats,
-  checkLength,
-  checkLike,
-  countParts,
-  type FloatArray,
-  type FloatType,
-  outputLike,
-  perFloat,
+  BYTES,
+  type FloatScalar,
+  type Floats,
+  floatType,
+  needLike,
+  output,
   type RunChoice,
-} from "./arguments.ts";
+  Variants,
+} from "../inputs.ts";
 import { type KlEstimator, klTerm } from "./klTerms.ts";
 
 /**
@@ -29,7 +29,7 @@ export type KlDirection = "policy||reference" | "reference||policy";
 /** One number per sequence, or one per token. */
 export type KlReduction = "sum" | "mean" | "none";
 
-const sums = (type: FloatType, estimator: KlEstimator) =>
+const sums = (type: FloatScalar, estimator: KlEstimator) =>
   kernel(
     {
       first: type.array(),
@@ -53,7 +53,7 @@ const sums = (type: FloatType, estimator: KlEstimator) =>
     { name: `tokenKl_${estimator}`, numerics: "fused" },
   );
 
-const maskedSums = (type: FloatType, estimator: KlEstimator) =>
+const maskedSums = (type: FloatScalar, estimator: KlEstimator) =>
   kernel(
     {
       first: type.array(),
@@ -82,7 +82,7 @@ const maskedSums = (type: FloatType, estimator: KlEstimator) =>
     { name: `tokenKl_${estimator}_masked`, numerics: "fused" },
   );
 
-const tokens = (type: FloatType, estimator: KlEstimator) =>
+const tokens = (type: FloatScalar, estimator: KlEstimator) =>
   kernel(
     { first: type.array(), second: type.array(), kl: type.array(), term: klTerm(type, estimator) },
     ({ first, second, kl, term }, { parallel, bits, fromBits }) => {
@@ -94,7 +94,7 @@ const tokens = (type: FloatType, estimator: KlEstimator) =>
     { name: `tokenKl_${estimator}_each`, numerics: "fused" },
   );
 
-const maskedTokens = (type: FloatType, estimator: KlEstimator) =>
+const maskedTokens = (type: FloatScalar, estimator: KlEstimator) =>
   kernel(
     { first: type.array(), second: type.array(), mask: u8.array(), kl: type.array(), term: klTerm(type, estimator) },
     ({ first, second, mask, kl, term }, { parallel, bits, fromBits }) => {
@@ -107,10 +107,10 @@ const maskedTokens = (type: FloatType, estimator: KlEstimator) =>
   );
 
 const kernelsOf = (estimator: KlEstimator) => ({
-  sums: perFloat((type) => sums(type, estimator)),
-  maskedSums: perFloat((type) => maskedSums(type, estimator)),
-  tokens: perFloat((type) => tokens(type, estimator)),
-  maskedTokens: perFloat((type) => maskedTokens(type, estimator)),
+  sums: new Variants((type) => sums(type, estimator)),
+  maskedSums: new Variants((type) => maskedSums(type, estimator)),
+  tokens: new Variants((type) => tokens(type, estimator)),
+  maskedTokens: new Variants((type) => maskedTokens(type, estimator)),
 });
 const KERNELS: { readonly [E in KlEstimator]: ReturnType<typeof kernelsOf> } = {
   exact: kernelsOf("exact"),
@@ -119,7 +119,7 @@ const KERNELS: { readonly [E in KlEstimator]: ReturnType<typeof kernelsOf> } = {
   k3: kernelsOf("k3"),
 };
 
-export interface TokenKlInput<F extends FloatArray> {
+export interface TokenKlInput<F extends Floats> {
   /** Log-probabilities of the tokens under the policy, sequence after sequence. */
   readonly policy: F;
   /** The same under the reference model. */
@@ -140,36 +140,39 @@ export interface TokenKlOptions extends RunChoice {
   readonly reduce?: KlReduction | undefined;
 }
 
-interface Checked<F extends FloatArray> {
-  readonly sequences: number;
+/** Checks that a direction is one of the two. */
+export function needDirection(who: string, direction: KlDirection): void {
+  if (direction !== "policy||reference" && direction !== "reference||policy")
+    throw new DataError(`${who}: there is no direction "${direction}"; use policy||reference or reference||policy`);
+}
+
+interface Checked<F extends Floats> {
+  readonly type: FloatScalar;
   readonly length: number;
   readonly kl: F;
 }
 
-function check<F extends FloatArray>(input: TokenKlInput<F>, options: TokenKlOptions): Checked<F> {
+function check<F extends Floats>(input: TokenKlInput<F>, options: TokenKlOptions): Checked<F> {
   const { policy, reference, mask, out } = input;
   const { estimator = "exact", direction = "policy||reference", reduce = "sum" } = options;
+  const who = "tokenKl";
   if (!Object.hasOwn(KERNELS, estimator))
     throw new DataError(`tokenKl: there is no estimator "${estimator}": use exact, k1, k2 or k3`);
-  if (direction !== "policy||reference" && direction !== "reference||policy")
-    throw new DataError(`tokenKl: there is no direction "${direction}": use policy||reference or reference||policy`);
+  needDirection(who, direction);
   if (reduce !== "sum" && reduce !== "mean" && reduce !== "none")
     throw new DataError(`tokenKl: reduce is "${reduce}": use sum, mean or none`);
-  checkFloats("tokenKl: policy", policy);
-  checkLike("tokenKl: reference", reference, policy, policy.length);
-  if (mask !== undefined) {
-    if (!(mask instanceof Uint8Array)) throw new DataError("tokenKl: mask must be a Uint8Array");
-    checkLength("tokenKl: mask", mask, policy.length);
-  }
+  const type = floatType(who, "policy", policy);
+  needLike(who, "reference", reference, policy);
+  if (mask !== undefined) needLike(who, "mask", mask, BYTES, policy.length);
   const length = input.length ?? policy.length;
-  const sequences = input.length === undefined ? 1 : countParts("tokenKl: policy", policy, "length", length);
-  const kl = outputLike("tokenKl: out.kl", out?.kl, policy, reduce === "none" ? policy.length : sequences);
-  return { sequences, length, kl };
+  const sequences = input.length === undefined ? 1 : needParts(who, "policy", policy, "length", length);
+  const kl = output(who, "out.kl", out?.kl, policy, reduce === "none" ? policy.length : sequences);
+  return { type, length, kl };
 }
 
 /** KL divergence per sequence, or per token. NaN among the tokens that count makes their sequence's sum NaN. */
-export function tokenKl<F extends FloatArray>(input: TokenKlInput<F>, options: TokenKlOptions = {}): { kl: F } {
-  const { kl, length } = check(input, options);
+export function tokenKl<F extends Floats>(input: TokenKlInput<F>, options: TokenKlOptions = {}): { kl: F } {
+  const { kl, length, type } = check(input, options);
   const { policy, reference, mask } = input;
   const { estimator = "exact", reduce = "sum" } = options;
   const kernels = KERNELS[estimator];
@@ -177,14 +180,14 @@ export function tokenKl<F extends FloatArray>(input: TokenKlInput<F>, options: T
   const first = swapped ? reference : policy;
   const second = swapped ? policy : reference;
   if (reduce === "none") {
-    if (mask === undefined) kernels.tokens(policy, options)({ first, second, kl });
-    else kernels.maskedTokens(policy, options)({ first, second, mask, kl });
+    if (mask === undefined) kernels.tokens.runner(options, type)({ first, second, kl });
+    else kernels.maskedTokens.runner(options, type)({ first, second, mask, kl });
   } else if (mask === undefined) {
     const divisor = reduce === "mean" ? Math.max(length, 1) : 1;
-    kernels.sums(policy, options)({ first, second, kl, length, divisor });
+    kernels.sums.runner(options, type)({ first, second, kl, length, divisor });
   } else {
     const mean = reduce === "mean" ? 1 : 0;
-    kernels.maskedSums(policy, options)({ first, second, mask, kl, length, mean, one: 1 });
+    kernels.maskedSums.runner(options, type)({ first, second, mask, kl, length, mean, one: 1 });
   }
   return { kl };
 }

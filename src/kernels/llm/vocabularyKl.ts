@@ -3,19 +3,11 @@
  */
 import { i32 } from "../../kernel/declare.ts";
 import { kernel } from "../../kernel/kernel.ts";
-import {
-  checkFloats,
-  checkLike,
-  countParts,
-  type FloatArray,
-  type FloatType,
-  outputLike,
-  perFloat,
-  type RunChoice,
-} from "./arguments.ts";
-import type { KlDirection } from "./tokenKl.ts";
+import { needParts } from "../checks.ts";
+import { type Floats, floatType, needLike, output, type RunChoice, Variants } from "../inputs.ts";
+import { type KlDirection, needDirection } from "./tokenKl.ts";
 
-const kernelFor = perFloat((type: FloatType) =>
+const divergence = new Variants((type) =>
   kernel(
     { first: type.array(), second: type.array(), kl: type.array(), size: i32 },
     ({ first, second, kl, size }, { parallel }) => {
@@ -36,7 +28,8 @@ const kernelFor = perFloat((type: FloatType) =>
           const e = Math.exp(a);
           sum += e;
           otherSum += Math.exp(b);
-          weighted += e * (a - b);
+          // What the first model rules out (a logit of -Infinity) counts for nothing, whatever the second says.
+          weighted += e > 0 ? e * (a - b) : 0;
         });
         // sum of p (log p - log q), where log p = a - log(sum) and log q = b - log(otherSum).
         kl[p] = weighted / sum - (Math.log(sum) - Math.log(otherSum));
@@ -46,7 +39,7 @@ const kernelFor = perFloat((type: FloatType) =>
   ),
 );
 
-export interface VocabularyKlInput<F extends FloatArray> {
+export interface VocabularyKlInput<F extends Floats> {
   /** Logits of the policy, position after position; they need not be normalised. */
   readonly policy: F;
   readonly reference: F;
@@ -56,16 +49,19 @@ export interface VocabularyKlInput<F extends FloatArray> {
 }
 
 /** KL(first || second) at every position, `policy||reference` unless another direction is given. */
-export function vocabularyKl<F extends FloatArray>(
+export function vocabularyKl<F extends Floats>(
   { policy, reference, vocabulary, out }: VocabularyKlInput<F>,
   options: RunChoice & { readonly direction?: KlDirection | undefined } = {},
 ): { kl: F } {
-  checkFloats("vocabularyKl: policy", policy);
-  checkLike("vocabularyKl: reference", reference, policy, policy.length);
-  const positions = countParts("vocabularyKl: policy", policy, "vocabulary", vocabulary);
-  const kl = outputLike("vocabularyKl: out.kl", out?.kl, policy, positions);
-  const swapped = options.direction === "reference||policy";
+  const who = "vocabularyKl";
+  const { direction = "policy||reference" } = options;
+  const type = floatType(who, "policy", policy);
+  needLike(who, "reference", reference, policy);
+  needDirection(who, direction);
+  const positions = needParts(who, "policy", policy, "vocabulary", vocabulary);
+  const kl = output(who, "out.kl", out?.kl, policy, positions);
+  const swapped = direction === "reference||policy";
   const [first, second] = swapped ? [reference, policy] : [policy, reference];
-  if (positions > 0) kernelFor(policy, options)({ first, second, kl, size: vocabulary });
+  if (positions > 0) divergence.runner(options, type)({ first, second, kl, size: vocabulary });
   return { kl };
 }

@@ -3,7 +3,7 @@
  *
  * A few operations per number: plain JavaScript.
  */
-import { needCount, needNumber } from "../estimators/inputs.ts";
+import { needCount, needNumber } from "../checks.ts";
 import { storedNumber, storedRecord } from "./checks.ts";
 
 export interface CusumOptions {

@@ -2,8 +2,8 @@
  * @file Exponential moving mean and variance. A few operations per number: plain JavaScript.
  */
 
+import { needNumber } from "../checks.ts";
 import { DataError } from "../errors.ts";
-import { needNumber } from "../estimators/inputs.ts";
 import { storedFlag, storedNumber, storedRecord } from "./checks.ts";
 
 /** How fast the past is forgotten: exactly one of three. */

@@ -6,19 +6,10 @@
  */
 import { f64 } from "../../kernel/declare.ts";
 import { allocate, kernel } from "../../kernel/kernel.ts";
+import { needAmount, needCount, needNumber, needParts } from "../checks.ts";
 import { DataError } from "../errors.ts";
-import {
-  type Floats,
-  floatType,
-  needArray,
-  needCount,
-  needLength,
-  needNumber,
-  output,
-  type RunChoice,
-  rounding,
-  Variants,
-} from "../estimators/inputs.ts";
+import { type Floats, floatType, output, type RunChoice, rounding, Variants } from "../inputs.ts";
+import { momentsOf } from "../moments.ts";
 import { storedNumber, storedNumbers, storedRecord } from "./checks.ts";
 
 /** Below this deviation a value counts as constant. */
@@ -26,19 +17,9 @@ const SMALLEST_DEVIATION = 1e-8;
 
 const batchKernel = new Variants((type) =>
   kernel(
-    { values: type.array(), out: f64.array(2) },
-    ({ values, out }, { parallel }) => {
-      const n = values.length;
-      let sum = 0;
-      parallel(n, (i) => {
-        sum += Number(values[i]!);
-      });
-      const mean = sum / n;
-      let squares = 0;
-      parallel(n, (i) => {
-        const d = Number(values[i]!) - mean;
-        squares += d * d;
-      });
+    { values: type.array(), out: f64.array(2), momentsOf },
+    ({ values, out, momentsOf }, { parallel }) => {
+      const { mean, squares } = momentsOf(values, parallel);
       out[0] = mean;
       out[1] = squares;
     },
@@ -217,7 +198,7 @@ export class RunningVectorMoments {
   constructor(dimension: number, options: VectorMomentsOptions = {}) {
     const { initialCount = 0 } = options;
     needCount("RunningVectorMoments", "dimension", dimension, 1);
-    needNumber("RunningVectorMoments", "initialCount", initialCount, initialCount >= 0, "a number from 0 on");
+    needAmount("RunningVectorMoments", "initialCount", initialCount);
     this.dimension = dimension;
     this.mean = allocate(f64, dimension);
     this.variance = allocate(f64, dimension).fill(initialCount > 0 ? 1 : 0);
@@ -232,17 +213,11 @@ export class RunningVectorMoments {
   /** One vector or several, one after the other. */
   update(rows: Floats, choice: RunChoice = {}): void {
     const type = floatType("RunningVectorMoments", "rows", rows);
-    const count = this.#rowsOf(rows);
+    const count = needParts("RunningVectorMoments", "rows", rows, "dimension", this.dimension);
     if (count === 0) return;
     const { mean, variance } = this;
     rowsKernel.runner(choice, type)({ rows, mean, variance, known: this.#count });
     this.#count += count;
-  }
-
-  #rowsOf(rows: Floats): number {
-    const count = rows.length / this.dimension;
-    if (Number.isInteger(count)) return count;
-    throw new DataError(`RunningVectorMoments: ${rows.length} numbers are not whole vectors of ${this.dimension}`);
   }
 
   /** Takes in what another has seen. */
@@ -267,8 +242,10 @@ export class RunningVectorMoments {
     const type = floatType(who, "rows", rows);
     const { epsilon = 0, least = SMALLEST_DEVIATION, clip = Number.POSITIVE_INFINITY } = options;
     const { mean, variance } = this;
-    const count = this.#rowsOf(rows);
-    if (out !== undefined) needLength(who, "out", needArray(who, "out", out, rows), rows.length, '"rows"');
+    needAmount(who, "epsilon", epsilon);
+    needAmount(who, "least", least);
+    needNumber(who, "clip", clip, clip > 0, "a number above 0");
+    const count = needParts(who, "rows", rows, "dimension", this.dimension);
     const result = output(who, "out", out, rows);
     if (count > 0) normaliseKernel.runner(options, type)({ rows, mean, variance, out: result, epsilon, least, clip });
     return result;

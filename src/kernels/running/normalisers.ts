@@ -5,21 +5,19 @@
  */
 import { bool, f64, u8 } from "../../kernel/declare.ts";
 import { allocate, kernel } from "../../kernel/kernel.ts";
+import { needAmount, needCount, needLength, needNumber, needShare } from "../checks.ts";
 import { DataError } from "../errors.ts";
 import {
+  BYTES,
   type Floats,
   floatType,
-  needArray,
-  needCount,
-  needLength,
-  needNumber,
-  needShare,
+  needLike,
   output,
   type RunChoice,
   rounding,
   sharesMemory,
   Variants,
-} from "../estimators/inputs.ts";
+} from "../inputs.ts";
 import { storedFlag, storedNumber, storedNumbers, storedRecord } from "./checks.ts";
 import { RunningVectorMoments, type VectorMomentsState } from "./moments.ts";
 
@@ -44,7 +42,7 @@ export interface ObservationNormaliserState {
 
 function needScale(who: string, clip: number, epsilon: number): void {
   needNumber(who, "clip", clip, clip > 0, "a number above 0");
-  needNumber(who, "epsilon", epsilon, epsilon >= 0, "a number from 0 on");
+  needAmount(who, "epsilon", epsilon);
 }
 
 /** Observations with mean 0 and variance 1, as far as seen. */
@@ -72,7 +70,7 @@ export class ObservationNormaliser {
   process<A extends Floats>(observations: A, out?: A): A {
     const who = "ObservationNormaliser";
     if (out !== undefined) {
-      needLength(who, "out", needArray(who, "out", out, observations), observations.length, "the input");
+      needLike(who, "out", out, observations);
       if (sharesMemory(out, observations))
         throw new DataError(`${who}: "out" shares memory with the observations; hand over a separate array`);
     }
@@ -219,8 +217,7 @@ export class RewardNormaliser {
     const type = floatType(who, "rewards", rewards);
     const { returns, gamma, clip, epsilon } = this;
     needLength(who, "rewards", rewards, returns.length, "the number of environments");
-    if (!(ended instanceof Uint8Array)) throw new DataError(`${who}: "ended" must be a Uint8Array`);
-    needLength(who, "ended", ended, returns.length, "the number of environments");
+    needLike(who, "ended", ended, BYTES, returns.length);
     const result = output(who, "out", out, rewards);
     rewardKernel.runner(
       this.#choice,

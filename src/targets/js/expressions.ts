@@ -144,6 +144,8 @@ export function expressionText(e: Expr, names: Naming): string {
     case "splat":
     case "iota":
     case "any":
+    case "shuffle":
+    case "lane":
       throw new IrError(`${e.kind} on the js target, which has no vectors`);
     default:
       return e satisfies never;

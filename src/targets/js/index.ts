@@ -6,6 +6,7 @@
  * arena, so calls allocate nothing. Parallel loops run in order on the calling thread.
  */
 import { arrayName, viewArray } from "../../ir/arrays.ts";
+import { IrError } from "../../ir/build.ts";
 import type { Buffer, For, Func, Label, Local, Module, Stmt } from "../../ir/nodes.ts";
 import { fmaValue, mulHigh, nearestEven, saturateI32, saturateU32 } from "../../ir/scalar.ts";
 import type { DType } from "../../ir/types.ts";
@@ -114,6 +115,8 @@ class ModuleText {
     switch (s.kind) {
       case "assign":
         return [`${indent}${this.#names.local(s.local)} = ${text(s.value)};`];
+      case "recur":
+        throw new IrError("a recurrence reached the js target");
       case "store":
         return [`${indent}${this.#names.buffer(s.buffer)}[${text(s.index)}] = ${text(s.value)};`];
       case "if": {

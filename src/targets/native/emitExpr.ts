@@ -5,8 +5,8 @@
  * long expressions) is bound to a constant in front of the statement being written.
  */
 import { assertIr } from "../../ir/build.ts";
-import type { Buffer, Expr, Load, Local, Store } from "../../ir/nodes.ts";
-import type { Conversion } from "../../ir/types.ts";
+import type { Binary, Buffer, Const, Expr, Load, Local, Store } from "../../ir/nodes.ts";
+import type { BinaryOp, Conversion } from "../../ir/types.ts";
 import { literal } from "./literals.ts";
 import type { Names } from "./names.ts";
 import {
@@ -19,10 +19,11 @@ import {
   maskElement,
   type Prelude,
   selectHelper,
+  shuffleHelper,
   splatHelper,
 } from "./prelude.ts";
 import { fmaScalar, type Operand, SCALAR_BINARY, SCALAR_CONVERT, SCALAR_UNARY } from "./scalarOps.ts";
-import type { MaskBytes, Shapes } from "./shapes.ts";
+import { isByteTest, type MaskBytes, type Shapes } from "./shapes.ts";
 import { VECTOR_CONVERT } from "./vectorConvert.ts";
 import { fmaVector, oneSided, VECTOR_BINARY, VECTOR_UNARY } from "./vectorOps.ts";
 
@@ -129,7 +130,12 @@ export class Expressions {
         return `${this.#scope.buffer(e.buffer)}[${this.subscript(e.index)}]`;
       case "any":
         return this.condition(e.x);
+      case "lane": {
+        const n = this.#scope.shapes.partLanes(e.x.lanes);
+        return `${this.value(e.x)[Math.floor(e.at / n)]}[${e.at % n}]`;
+      }
       case "splat":
+      case "shuffle":
       case "iota":
         return assertNever(e.kind);
       default:
@@ -174,8 +180,11 @@ export class Expressions {
         return this.#splat(e, n);
       case "iota":
         return this.#repeat(e.lanes, "").map((_, k) => iotaPart(prelude.type("i32", n), n, k));
+      case "shuffle":
+        return this.#shuffle(e, n);
       case "length":
       case "any":
+      case "lane":
         return [assertNever(e.kind)];
       default:
         return e satisfies never;
@@ -184,6 +193,7 @@ export class Expressions {
 
   #binary(e: Expr & { kind: "binary" }, n: number): readonly string[] {
     const bytes = this.#scope.shapes.maskBytes(e);
+    if (bytes === 8 && e.dtype === "bool" && isByteTest(e)) return this.#byteTest(e, n);
     const side = (x: Expr): readonly string[] => (x.dtype === "bool" ? this.mask(x, bytes) : this.value(x));
     const [a, b] = [side(e.a), side(e.b)];
     const [valueA, valueB] = [constantOf(e.a), constantOf(e.b)];
@@ -191,6 +201,15 @@ export class Expressions {
       const right = { text: b[k] as string, value: valueB };
       return VECTOR_BINARY[e.op](this.#scope.prelude, e.a.dtype, n, { text, value: valueA }, right);
     });
+  }
+
+  /** Bytes compared with a number, in lanes of 8 bytes. */
+  #byteTest(e: Binary & { a: Load; b: Const }, n: number): readonly string[] {
+    const { prelude } = this.#scope;
+    const number = `${splatHelper(prelude, "i64", n)}(${e.b.value})`;
+    const widened = loadBytesHelper(prelude, n, "i64");
+    const at = this.contiguous(e.a.buffer, e.a.index, e.lanes);
+    return at.map((address) => `((${prelude.type("i64", n)})(${widened}(${address}) ${COMPARED[e.op]} ${number}))`);
   }
 
   #select(e: Expr & { kind: "select" }, n: number): readonly string[] {
@@ -216,6 +235,25 @@ export class Expressions {
     const parts = this.#scope.shapes.parts(e.lanes);
     if (parts === 1) return [part];
     return this.#repeat(e.lanes, this.bind("s", this.#scope.prelude.type(element, n), part));
+  }
+
+  /** Each part out of the one or two parts that hold its lanes, or lane by lane out of more. */
+  #shuffle(e: Expr & { kind: "shuffle" }, n: number): readonly string[] {
+    const { prelude, shapes } = this.#scope;
+    const of = shapes.partLanes(e.a.lanes);
+    const type = this.typeOf(e.a);
+    const bound = (x: Expr): string[] => this.value(x).map((part) => this.bind("v", type, part));
+    const first = bound(e.a);
+    const parts = [...first, ...(e.b === e.a ? first : bound(e.b))];
+    return Array.from({ length: shapes.parts(e.lanes) }, (_, k) => {
+      const wanted = e.order.slice(k * n, (k + 1) * n).map((l) => ({ part: parts[Math.floor(l / of)], lane: l % of }));
+      const [a, b, ...more] = [...new Set(wanted.map((w) => w.part))];
+      if (b === undefined && n === of && wanted.every((w, l) => w.lane === l)) return a as string;
+      const result = prelude.type(HELD[e.dtype], n);
+      if (more.length) return `(${result}){${wanted.map((w) => `${w.part}[${w.lane}]`).join(", ")}}`;
+      const order = wanted.map((w) => w.lane + (w.part === b ? of : 0));
+      return `${shuffleHelper(prelude, HELD[e.dtype], of, order)}(${a}, ${b ?? a})`;
+    });
   }
 
   /**
@@ -300,9 +338,12 @@ export function loadPart(prelude: Prelude, b: Buffer, n: number, address: string
   return `${loadBytesHelper(prelude, n)}(${address})`;
 }
 
-/** Bytes widened to i32. Without the instruction's name gcc 12 takes many. */
-function loadBytesHelper(p: Prelude, n: number): string {
-  const result = p.type("i32", n);
+const COMPARED: { readonly [O in BinaryOp]?: string } = { eq: "==", ne: "!=", lt: "<", le: "<=", gt: ">", ge: ">=" };
+
+/** Bytes widened to i32, or to i64. Without the instruction's name gcc 12 takes many. */
+function loadBytesHelper(p: Prelude, n: number, to: "i32" | "i64" = "i32"): string {
+  const result = p.type(to, n);
+  if (to === "i64") return loadWideBytesHelper(p, n, result);
   return p.define(`load_u8x${n}`, () => {
     const signature = `INLINE ${result} load_u8x${n}(const unsigned char *p)`;
     const plain = `return __builtin_convertvector(*(const ${p.unaligned("u8", n)} *)p, ${result});`;
@@ -321,6 +362,18 @@ function loadBytesHelper(p: Prelude, n: number): string {
           : ["__AVX512F__", `__builtin_ia32_pmovzxbd512_mask(v, (${result}){0}, (unsigned short)-1)`];
     const fast = `${read} return (${result})${call};`;
     return either(`defined(${feature}) && !defined(__clang__)`, signature, fast, plain);
+  });
+}
+
+function loadWideBytesHelper(p: Prelude, n: number, result: string): string {
+  return p.define(`load_wide_u8x${n}`, () => {
+    const signature = `INLINE ${result} load_wide_u8x${n}(const unsigned char *p)`;
+    const plain = `return __builtin_convertvector(*(const ${p.unaligned("u8", n)} *)p, ${result});`;
+    if (n !== 4) return `${signature} { ${plain} }`;
+    const bytes = p.define("bytes_x16", () => "typedef char bytes_x16 __attribute__((vector_size(16)));");
+    const read = `int w; __builtin_memcpy(&w, p, 4); ${p.type("i32", 4)} s = {w};`;
+    const fast = `${read} return (${result})__builtin_ia32_pmovzxbq256((${bytes})s);`;
+    return either("defined(__AVX2__) && !defined(__clang__)", signature, fast, plain);
   });
 }
 

@@ -175,6 +175,8 @@ export class FunctionWriter {
         return this.#line(`goto ${this.#label(s.label)};`);
       case "fault":
         return this.#fault(s);
+      case "recur":
+        return assertIr(false, () => `a recurrence of ${s.local.name} is left`);
       case "call":
         return this.#call(s);
       case "launch":
@@ -208,7 +210,10 @@ export class FunctionWriter {
   }
 
   #for(s: For): void {
-    assertIr(s.reductions.length === 0 && s.axis !== "partial", () => `loop ${s.index.name} still carries reductions`);
+    assertIr(
+      s.reductions.length === 0 && s.axis !== "partial" && s.axis !== "scan",
+      () => `loop ${s.index.name} still carries reductions`,
+    );
     const index = this.#local(s.index)[0] as string;
     const counter = this.#names.fresh(`${s.index.name}_at`);
     const end = this.#names.fresh(`${s.index.name}_end`);

@@ -6,7 +6,7 @@
  * reads better than a variable of the whole function and leaves the compiler less to find out.
  */
 import type { Assign, Buffer, Expr, Func, Local, Stmt } from "../../ir/nodes.ts";
-import { eachExpr, stmtBodies, stmtExprs } from "../../ir/walk.ts";
+import { eachExpr, eachStmtExpr, stmtBodies } from "../../ir/walk.ts";
 
 /** Where a value assigned at `begin` is visible: its block, up to `end`. */
 interface Region {
@@ -55,7 +55,7 @@ export class Facts {
       const at = this.#position++;
       this.#at = at;
       this.#usual = usual;
-      for (const e of stmtExprs(s)) eachExpr(e, this.#note);
+      eachStmtExpr(s, (e) => eachExpr(e, this.#note));
       this.#stmt(s, usual);
       const often = usual && !(s.kind === "if" && s.condition.kind === "any");
       for (const inner of stmtBodies(s)) this.#body(inner, often);
@@ -96,6 +96,7 @@ export class Facts {
       case "block":
       case "exit":
       case "fault":
+      case "recur":
         return;
       default:
         s satisfies never;

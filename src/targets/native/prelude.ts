@@ -183,6 +183,29 @@ export function splatHelper(p: Prelude, element: Element, lanes: number): string
   });
 }
 
+/** Lanes of two vectors in a fixed order; the result has as many as the order names. */
+export function shuffleHelper(p: Prelude, element: Element, lanes: number, order: readonly number[]): string {
+  const source = p.type(element, lanes);
+  const result = p.type(element, order.length);
+  const name = `shuffle_${order.join("_")}_${source}`;
+  return p.define(name, () => {
+    const each = order.map((l) => (l < lanes ? `a[${l}]` : `b[${l - lanes}]`)).join(", ");
+    const signature = `INLINE ${result} ${name}(${source} a, ${source} b)`;
+    const fast = `return __builtin_shufflevector(a, b, ${order.join(", ")});`;
+    const plain = `return (${result}){${each}};`;
+    const known = element === "f64" ? GCC_HALVES[`${lanes}: ${order.join(" ")}`] : undefined;
+    if (!known) return either(HAS_SHUFFLE, signature, fast, plain);
+    const gcc = ["defined(__AVX__) && !defined(__clang__)", `return ${known};`] as const;
+    return firstOf(signature, [gcc, [HAS_SHUFFLE, fast]], plain);
+  });
+}
+
+/** Halves of registers, for which gcc 12 takes longer ways. */
+const GCC_HALVES: { readonly [order: string]: string | undefined } = {
+  "4: 2 3": "__builtin_ia32_vextractf128_pd256(a, 1)",
+  "2: 0 1 2 3": "__builtin_ia32_vinsertf128_pd256(__builtin_ia32_pd256_pd(a), b, 1)",
+};
+
 /** Instructions that gcc 12 does not find in its own conversion of four lanes. */
 const WIDEN_BUILTIN = {
   f32: "__builtin_ia32_cvtps2pd256",

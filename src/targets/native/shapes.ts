@@ -9,7 +9,7 @@
  * A bool vector is a mask of 4-byte or 8-byte lanes: 8 where it comes from f64 (or is mixed with such a mask, since
  * widening is cheaper than narrowing), 4 otherwise.
  */
-import type { Expr, Func, Local } from "../../ir/nodes.ts";
+import type { Binary, Const, Expr, Func, Load, Local } from "../../ir/nodes.ts";
 import { type Facts, factsOf } from "./facts.ts";
 
 export type MaskBytes = 4 | 8;
@@ -50,6 +50,11 @@ export class Shapes {
     return this.#masks.get(l) ?? 4;
   }
 
+  /** Bytes next to f64 values are widened to 8 bytes at once: their test then selects f64 values as it is. */
+  #isWideByteTest(e: Binary): boolean {
+    return this.#facts.wide.has(e.lanes) && isByteTest(e);
+  }
+
   /** The natural mask width of a bool vector expression. */
   maskBytes(e: Expr): MaskBytes {
     switch (e.kind) {
@@ -58,7 +63,7 @@ export class Shapes {
       case "unary":
         return this.maskBytes(e.x);
       case "binary":
-        if (e.a.dtype !== "bool") return e.a.dtype === "f64" ? 8 : 4;
+        if (e.a.dtype !== "bool") return e.a.dtype === "f64" || this.#isWideByteTest(e) ? 8 : 4;
         return wider(this.maskBytes(e.a), this.maskBytes(e.b));
       case "select":
         return wider(wider(this.maskBytes(e.condition), this.maskBytes(e.a)), this.maskBytes(e.b));
@@ -66,6 +71,13 @@ export class Shapes {
         return 4;
     }
   }
+}
+
+/** Whether neighbouring bytes are compared with a number. */
+export function isByteTest(e: Binary): e is Binary & { a: Load; b: Const } {
+  const { a, b } = e;
+  if (a.kind !== "load" || b.kind !== "const" || a.buffer.storage !== "u8" || a.buffer.lanes > 1) return false;
+  return e.dtype === "bool" && a.stride?.kind === "const" && a.stride.value === 1;
 }
 
 const wider = (a: MaskBytes, b: MaskBytes): MaskBytes => (a === 8 || b === 8 ? 8 : 4);

@@ -6,10 +6,10 @@
  * much of the end of a 32-bit memory, and an element that is in range less a constant no larger than that cannot
  * cross zero.
  */
-import type { Buffer, Expr, Local } from "../../ir/nodes.ts";
+import type { Buffer, Expr, Get, Local } from "../../ir/nodes.ts";
 import { STORAGE_BYTES } from "../../ir/types.ts";
 import { eachExpr, structuralKey } from "../../ir/walk.ts";
-import { addI32, i32, type LocalGet, type Node, scaleI32 } from "./code.ts";
+import { addI32, i32, type LocalGet, type Node, op, scaleI32 } from "./code.ts";
 import type { FunctionBuilder } from "./function.ts";
 import { GUARD_BYTES } from "./layout.ts";
 
@@ -27,6 +27,9 @@ interface LinearForm {
   readonly terms: readonly Term[];
   readonly constant: number;
 }
+
+/** By how many bytes, or a multiple of it, registers are lowered where constants are negative. */
+const LOWERED = 1024;
 
 /** What a local is known to hold. */
 type Lookup = (local: Local) => LinearForm | undefined;
@@ -125,22 +128,28 @@ export class Addresses {
     const constant = form.constant * size;
     const offset = begin.offset + constant;
     if (Math.abs(constant) <= GUARD_BYTES && offset >= 0)
-      return { base: this.#register(begin.base, form.terms, size), offset };
-    const base = addI32(this.#register(begin.base, form.terms, size), i32(constant));
+      return { base: this.#register(begin.base, form.terms, size, 0), offset };
+    if (Math.abs(constant) <= GUARD_BYTES - LOWERED) {
+      // An offset in an instruction is not negative: the register is lowered for all neighbours together.
+      const lowered = Math.floor(offset / LOWERED) * LOWERED;
+      return { base: this.#register(begin.base, form.terms, size, lowered), offset: offset - lowered };
+    }
+    const base = addI32(this.#register(begin.base, form.terms, size, 0), i32(constant));
     return { base: this.#sources.build.share(base, "address"), offset: begin.offset };
   }
 
-  #register(base: Node, terms: readonly Term[], size: number): Node {
-    if (terms.length === 0) return base;
-    const key = `${base.kind === "get" ? base.index : ""}*${size}:${terms.map((t) => this.#termKey(t)).join("+")}`;
+  #register(base: Node, terms: readonly Term[], size: number, lowered: number): Node {
+    if (terms.length === 0) return addI32(base, i32(lowered));
+    const sums = terms.map((t) => this.#termKey(t)).join("+");
+    const key = `${base.kind === "get" ? base.index : ""}*${size}${lowered || ""}:${sums}`;
     const known = this.#registers.get(key);
     if (known) return known;
     const changing = this.#loops.at(-1);
     const varies = (t: Term): boolean => [...localsIn(t.expr)].some((l) => changing?.has(l)) || hasLoad(t.expr);
     // What stays the same in the loop is summed first, so that it can be moved in front of it.
     const ordered = [...terms.filter((t) => !varies(t)), ...terms.filter(varies)];
-    let value = base;
-    for (const t of ordered) value = addI32(value, scaleI32(this.#sources.scalar(t.expr), Math.imul(t.factor, size)));
+    let value = addI32(base, i32(lowered));
+    for (const t of ordered) value = plusTerm(value, this.#sources.scalar(t.expr), Math.imul(t.factor, size));
     const at = this.#sources.build.keep(value, "address");
     if (!terms.some((t) => hasLoad(t.expr)))
       this.#registers.learn(key, at, new Set(terms.flatMap((t) => [...localsIn(t.expr)])));
@@ -161,19 +170,24 @@ export class Addresses {
   changed(local: Local, value?: Expr): void {
     const form = value?.dtype === "i32" && value.lanes === 1 ? this.#offsetForm(value) : undefined;
     this.#bump(local);
-    const [term] = form?.terms ?? [];
+    const from = form?.terms.map((t) => (t.expr as Get).local) ?? [];
     // The local itself is among what the sum depends on: another assignment ends it.
-    if (form && term?.expr.kind === "get" && term.expr.local !== local)
-      this.#sums.learn(local, form, [local, term.expr.local]);
+    if (form && !from.includes(local)) this.#sums.learn(local, form, [local, ...from]);
   }
   #bump(local: Local): void {
     this.#versions.set(local, ++this.#changes);
   }
-  /** A value that is another local plus a constant: worth following, so that neighbours share a register. */
+  /**
+   * A value that is another local plus a constant, or one that stays the same in the loop less one that changes: worth
+   * following, so that neighbours share a register.
+   */
   #offsetForm(value: Expr): LinearForm | undefined {
     const form = linearForm(value, (l) => this.#sums.get(l));
-    const [term, ...more] = form.terms;
-    return term && more.length === 0 && term.factor === 1 && term.expr.kind === "get" ? form : undefined;
+    const [a, b, ...more] = form.terms;
+    if (!a || more.length || form.terms.some((t) => t.expr.kind !== "get")) return undefined;
+    if (!b) return a.factor === 1 ? form : undefined;
+    const changes = (t: Term): boolean => this.#loops.at(-1)?.has((t.expr as Get).local) ?? false;
+    return a.factor === 1 && b.factor === -1 && !changes(a) && changes(b) ? form : undefined;
   }
 
   /**
@@ -191,6 +205,10 @@ export class Addresses {
     this.#registers.forgetSince(marks[0]);
     this.#sums.forgetSince(marks[1]);
   }
+}
+
+function plusTerm(sum: Node, x: Node, factor: number): Node {
+  return factor < 0 ? op("i32.sub", [sum, scaleI32(x, -factor)]) : addI32(sum, scaleI32(x, factor));
 }
 
 function localsIn(e: Expr): Set<Local> {

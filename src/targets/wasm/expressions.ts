@@ -2,7 +2,7 @@
  * @file Expressions: the walk from IR trees to code, scalar and vector, and the locals they read.
  */
 import { assertIr, IrError } from "../../ir/build.ts";
-import type { Buffer, Expr, Func, Local } from "../../ir/nodes.ts";
+import type { Buffer, Expr, Func, Local, Shuffle, Splat } from "../../ir/nodes.ts";
 import type { Conversion, DType } from "../../ir/types.ts";
 import { eachExpr, structuralKey } from "../../ir/walk.ts";
 import { Addresses, type Place } from "./address.ts";
@@ -13,6 +13,8 @@ import {
   iotaVector,
   maskOf,
   partCount,
+  shareVector,
+  shuffleVector,
   splatVector,
   VECTOR_CONVERT,
   type Vector,
@@ -33,10 +35,12 @@ import {
   scalarSelect,
 } from "./scalar.ts";
 import {
+  pairVector,
   VECTOR_BINARY,
   VECTOR_UNARY,
   vectorAny,
   vectorFma,
+  vectorLane,
   vectorPseudo,
   vectorSelect,
   vectorShift,
@@ -152,6 +156,10 @@ export class Expressions implements AccessContext {
         return i32(0);
       case "any":
         return e.x.lanes === 1 ? this.scalar(e.x) : vectorAny(this.vector(e.x));
+      case "lane":
+        return vectorLane(this.vector(e.x), e.at);
+      case "shuffle":
+        throw new IrError("a shuffle with one lane");
       default:
         return e satisfies never;
     }
@@ -182,8 +190,14 @@ export class Expressions implements AccessContext {
         return this.#splat(e.x, e.dtype, lanes);
       case "iota":
         return iotaVector(lanes);
+      case "shuffle": {
+        if (isPair(e)) return pairVector(this.scalar(e.a.x), this.scalar(e.b.x), e.dtype);
+        const a = shareVector(this.build, this.vector(e.a));
+        return shuffleVector(a, e.b === e.a ? a : shareVector(this.build, this.vector(e.b)), e.order);
+      }
       case "length":
       case "any":
+      case "lane":
         throw new IrError(`${e.kind} with ${lanes} lanes`);
       default:
         return e satisfies never;
@@ -211,6 +225,10 @@ export class Expressions implements AccessContext {
     return loaded ?? splatVector(this.build, dtype, lanes, this.scalar(x));
   }
 }
+
+/** Whether a shuffle puts two scalars side by side. */
+const isPair = (e: Shuffle): e is Shuffle & { a: Splat; b: Splat } =>
+  e.a.kind === "splat" && e.b.kind === "splat" && e.order.length === 2 && e.order[0] === 0 && e.order[1] === e.a.lanes;
 
 /** The instruction for a select of floats such as "a < b ? a : b". */
 function selectedExtreme(e: Expr & { kind: "select" }): "pmin" | "pmax" | undefined {

@@ -1,6 +1,7 @@
 /**
  * @file The WebAssembly target: lowered programs become modules of their own over the shared heap.
  */
+import { newArray } from "../../ir/arrays.ts";
 import type { Buffer } from "../../ir/nodes.ts";
 import type { CompileOptions, Entry, Executable, Lowered, Machine, Target } from "../target.ts";
 import { type CodeOptions, compileProgram, ENTRY, type ProgramCode } from "./compile.ts";
@@ -29,8 +30,11 @@ const VECTOR_REGISTERS = 15;
 
 let programs = 0;
 
-const ARRAYS = { f32: Float32Array, f64: Float64Array, i32: Int32Array, u32: Uint32Array, u8: Uint8Array } as const;
-const bytesOfTable = ({ storage, data = [] }: Buffer): Uint8Array => new Uint8Array(ARRAYS[storage].from(data).buffer);
+function bytesOfTable({ storage, data = [] }: Buffer): Uint8Array {
+  const array = newArray(storage, data.length);
+  array.set(data);
+  return new Uint8Array(array.buffer);
+}
 
 const isShared = (memory: WebAssembly.Memory): boolean =>
   typeof SharedArrayBuffer !== "undefined" && memory.buffer instanceof SharedArrayBuffer;

@@ -5,6 +5,7 @@
  * part whose upper lanes mean nothing. Bools are masks of all ones or all zeros, as wide as what they were compared
  * from; they change their width where they meet others.
  */
+import { IrError } from "../../ir/build.ts";
 import type { Conversion, DType } from "../../ir/types.ts";
 import { i32, type Node, op, v128, v128Doubles, v128Words } from "./code.ts";
 import type { FunctionBuilder } from "./function.ts";
@@ -90,6 +91,35 @@ const bytes = (...firsts: readonly number[]): number[] => {
 export function shuffle(a: Node, b: Node, ...lanes: readonly number[]): Node {
   return op("i8x16.shuffle", [a, b], ...bytes(...lanes));
 }
+/** Lanes of two vectors of one shape, both shared, in a given order: one instruction for each part, or none. */
+export function shuffleVector(a: Vector, b: Vector, order: readonly number[]): Vector {
+  const perPart = lanesPerPart(a.width);
+  const origin = (lane: number): { part: Node; lane: number } => {
+    const [of, l] = lane < a.lanes ? [a, lane] : [b, lane - a.lanes];
+    return { part: of.parts[Math.floor(l / perPart)] as Node, lane: l % perPart };
+  };
+  const parts = Array.from({ length: partCount(order.length, a.width) }, (_, p) => {
+    const wanted = order.slice(p * perPart, (p + 1) * perPart).map(origin);
+    return gatherLanes(wanted, perPart);
+  });
+  return vector(a.dtype, order.length, parts);
+}
+
+/** One part out of lanes of several; lanes beyond the wanted ones mean nothing. */
+function gatherLanes(wanted: readonly { part: Node; lane: number }[], perPart: number): Node {
+  const [first, second, ...more] = [...new Set(wanted.map((w) => w.part))];
+  if (!first) throw new IrError("a shuffle without lanes");
+  if (!second && wanted.every((w, l) => w.lane === l)) return first;
+  const numbers = (pick: (l: number) => number): number[] =>
+    Array.from({ length: perPart }, (_, l) => (l < wanted.length ? pick(l) : 0));
+  const from = (l: number): { part: Node; lane: number } => wanted[l] as { part: Node; lane: number };
+  const start = numbers((l) => from(l).lane + (from(l).part === second ? perPart : 0));
+  return more.reduce<Node>(
+    (made, part) => shuffle(made, part, ...numbers((l) => (from(l).part === part ? perPart + from(l).lane : l))),
+    shuffle(first, second ?? first, ...start),
+  );
+}
+
 /** The upper two words or the upper double, moved down. */
 export const upperHalf = (x: Node): Node => shuffle(x, x, 1, 1);
 

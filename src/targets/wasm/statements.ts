@@ -157,6 +157,8 @@ export class Statements implements BufferAccess {
       }
       case "fault":
         return this.#fault(s);
+      case "recur":
+        throw new IrError("a recurrence reached a target");
       case "call":
         return this.#call(s);
       case "launch":
@@ -198,7 +200,7 @@ export class Statements implements BufferAccess {
   }
 
   #for(s: For): void {
-    if (s.axis === "partial") throw new IrError("a partial loop reached a target");
+    if (s.axis === "partial" || s.axis === "scan") throw new IrError(`a ${s.axis} loop reached a target`);
     const { expressions } = this;
     const begin = expressions.scalar(s.begin);
     const end = this.#bound(s);

@@ -282,6 +282,18 @@ export function vectorFma(a: Vector, b: Vector, c: Vector, { build, fusedMadd }:
   return vector("f32", a.lanes, parts);
 }
 
+/** Two scalars side by side. */
+export function pairVector(x: Node, y: Node, dtype: DType): Vector {
+  const shape = laneShape(dtype);
+  return vector(dtype, 2, [op(`${shape}.replace_lane`, [op(`${shape}.splat`, [x]), y], 1)]);
+}
+
+/** One lane as a scalar. */
+export function vectorLane(x: Vector, at: number): Node {
+  const perPart = lanesPerPart(x.width);
+  return op(`${laneShape(x.dtype)}.extract_lane`, [x.parts[Math.floor(at / perPart)] as Node], at % perPart);
+}
+
 /** Whether a lane is set, as 0 or 1. */
 export function vectorAny(x: Vector): Node {
   if (x.lanes < lanesPerPart(x.width)) return op("i32.ne", [op("i32.and", [laneBits(x, 0), i32(3)]), i32(0)]);

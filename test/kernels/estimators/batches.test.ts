@@ -226,7 +226,9 @@ test("refuses what does not fit", () => {
   expect(() => averageWeights({ vectors: [two, three] })).toThrow(/"vectors\[1\]" has 3/);
   expect(() => averageWeights({ vectors: [two, two.slice()], out: two })).toThrow(/shares memory/);
   expect(() => goalPotentials({ observations: three, goal: two }, { dimension: 1 })).toThrow(/goal reaches/);
-  expect(() => goalPotentials({ observations: three, goal: two }, { dimension: 2 })).toThrow(/not whole observations/);
+  expect(() => goalPotentials({ observations: three, goal: two }, { dimension: 2 })).toThrow(
+    /which "dimension" 2 does not divide/,
+  );
   expect(() => lapPriorities({ errors: two }, { least: 0 })).toThrow(/"least"/);
   const shaping = { rewards: two, potentials: two.slice(), nextPotentials: two.slice(), ended: new Uint8Array(1) };
   expect(() => shapeRewards(shaping)).toThrow(/"ended" has 1/);

@@ -6,7 +6,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DataError } from "../../../src/kernels/errors.ts";
 import { gae } from "../../../src/kernels/estimators/gae.ts";
-import type { Floats, Layout } from "../../../src/kernels/estimators/inputs.ts";
+import type { Layout } from "../../../src/kernels/estimators/inputs.ts";
+import type { Floats } from "../../../src/kernels/inputs.ts";
 import {
   bitsOf,
   bytes,

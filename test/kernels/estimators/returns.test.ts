@@ -5,9 +5,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DataError } from "../../../src/kernels/errors.ts";
 import { gae } from "../../../src/kernels/estimators/gae.ts";
-import type { Floats } from "../../../src/kernels/estimators/inputs.ts";
 import { discountedSums, lambdaReturns, nStepReturns } from "../../../src/kernels/estimators/returns.ts";
 import { vtrace } from "../../../src/kernels/estimators/vtrace.ts";
+import type { Floats } from "../../../src/kernels/inputs.ts";
 import {
   bytes,
   expectNear,

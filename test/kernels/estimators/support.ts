@@ -6,19 +6,10 @@ import { gunzipSync } from "node:zlib";
 import { expect } from "vitest";
 import { f32, f64, u8 } from "../../../src/kernel/declare.ts";
 import { allocate } from "../../../src/kernel/kernel.ts";
-import type { Floats, RunChoice } from "../../../src/kernels/estimators/inputs.ts";
-import { availability, TARGET_NAMES } from "../../../src/runtime/targets.ts";
+import type { Floats, RunChoice } from "../../../src/kernels/inputs.ts";
+import { CHOICES } from "../choices.ts";
 
-/** Every target that works here, and two threads where there are threads. */
-export const CHOICES: readonly RunChoice[] = TARGET_NAMES.filter((name) => availability(name).target).flatMap(
-  (target): RunChoice[] =>
-    target === "js"
-      ? [{ target }]
-      : [
-          { target, threads: 1 },
-          { target, threads: 2 },
-        ],
-);
+export { CHOICES } from "../choices.ts";
 
 export interface FixtureArray {
   readonly dtype: string;

@@ -86,7 +86,7 @@ describe("packing", () => {
   });
 
   it("refuses a bin without room", () => {
-    expect(() => packSequences([], { maxLength: 0 })).toThrow(/maxLength is 0/);
+    expect(() => packSequences([], { maxLength: 0 })).toThrow(/"maxLength" .* it is 0/);
     expect(() => packSequences([[1, 2, 3]], { maxLength: 2 })).toThrow(/sequence 0 has 3 tokens/);
   });
 });
@@ -112,8 +112,8 @@ describe("best of n", () => {
   it("refuses what does not fit", () => {
     const rewards = Float64Array.of(1, 2, 3);
     expect(() => bestOfN({ rewards, n: 2 })).toThrow(DataError);
-    expect(() => bestOfN({ rewards, n: 0 })).toThrow(/n is 0/);
-    expect(() => bestOfN({ rewards, n: 3, out: { indices: new Int32Array(2) } })).toThrow(/must have 1/);
+    expect(() => bestOfN({ rewards, n: 0 })).toThrow(/"n" .* it is 0/);
+    expect(() => bestOfN({ rewards, n: 3, out: { indices: new Int32Array(2) } })).toThrow(/asks for 1/);
     expect(bestOfN({ rewards: new Float32Array(0), n: 4 }).indices).toHaveLength(0);
   });
 });

@@ -3,19 +3,8 @@
  */
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";
-import type { FloatArray, RunChoice } from "../../../src/kernels/llm/arguments.ts";
-import { availability, TARGET_NAMES } from "../../../src/runtime/targets.ts";
-
-/** Every target that works here, and two threads where there are threads. */
-export const CHOICES: readonly RunChoice[] = TARGET_NAMES.filter((name) => availability(name).target).flatMap(
-  (target): RunChoice[] =>
-    target === "js"
-      ? [{ target }]
-      : [
-          { target, threads: 1 },
-          { target, threads: 2 },
-        ],
-);
+import type { Floats, RunChoice } from "../../../src/kernels/inputs.ts";
+import { CHOICES } from "../choices.ts";
 
 export const FLOATS = [Float32Array, Float64Array] as const;
 export type FloatMaker = (typeof FLOATS)[number];
@@ -56,13 +45,13 @@ export function expectNear(
 }
 
 /** The bytes of an array, for comparing bits; all NaNs count as one. */
-export function bitsOf(array: FloatArray): string {
+export function bitsOf(array: Floats): string {
   const plain = array.map((v) => (Number.isNaN(v) ? Number.NaN : v));
   return Buffer.from(plain.buffer, plain.byteOffset, plain.byteLength).toString("hex");
 }
 
 /** Runs on every target and thread count; all must give the same bits. Returns the first result. */
-export function onAll<R>(run: (choice: RunChoice) => R, arrays: (result: R) => readonly FloatArray[]): R {
+export function onAll<R>(run: (choice: RunChoice) => R, arrays: (result: R) => readonly Floats[]): R {
   const [first, ...others] = CHOICES.map(run);
   if (first === undefined) throw new Error("no target works here");
   const bits = arrays(first).map(bitsOf);
@@ -72,5 +61,5 @@ export function onAll<R>(run: (choice: RunChoice) => R, arrays: (result: R) => r
 }
 
 /** Numbers between -1 and 1 without a visible pattern. */
-export const noise = (type: FloatMaker, length: number, scale = 1, shift = 0): FloatArray =>
+export const noise = (type: FloatMaker, length: number, scale = 1, shift = 0): Floats =>
   new type(length).map((_, i) => shift + scale * Math.sin(i * 12.9898 + (i % 7) * 78.233));

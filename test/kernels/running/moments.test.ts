@@ -153,7 +153,7 @@ describe("RunningVectorMoments", () => {
 
   test("refuses parts of vectors and other dimensions; stored and restored", () => {
     const moments = new RunningVectorMoments(3);
-    expect(() => moments.update(new Float64Array(4))).toThrow(/4 numbers are not whole vectors of 3/);
+    expect(() => moments.update(new Float64Array(4))).toThrow(/4 elements, which "dimension" 3 does not divide/);
     expect(() => moments.merge(new RunningVectorMoments(2))).toThrow(DataError);
     expect(() => new RunningVectorMoments(0)).toThrow(/"dimension"/);
     moments.update(floats("f64", [1, 2, 3, 4, 5, 7]));

@@ -1,0 +1,3 @@
+import { testScans } from "./differential.ts";
+
+testScans();
