@@ -2,6 +2,7 @@
  * @file What `import "lockstep"` gives.
  */
 export * from "./buffers/index.ts";
+export * from "./envs/index.ts";
 export {
   bool,
   type CallArguments,

@@ -3,9 +3,19 @@
  */
 import type { Suite } from "./suite.ts";
 import { buffersSuite } from "./suites/buffers.ts";
+import { envsSuite } from "./suites/envs.ts";
 import { gaeSuite } from "./suites/gae.ts";
 import { kernelsSuite } from "./suites/kernels.ts";
 import { llmSuite } from "./suites/llm.ts";
 import { optimisationsSuite } from "./suites/optimisations.ts";
+import { rolloutSuite } from "./suites/rollout.ts";
 
-export const SUITES: readonly Suite[] = [buffersSuite, gaeSuite, kernelsSuite, llmSuite, optimisationsSuite];
+export const SUITES: readonly Suite[] = [
+  buffersSuite,
+  envsSuite,
+  gaeSuite,
+  kernelsSuite,
+  llmSuite,
+  optimisationsSuite,
+  rolloutSuite,
+];

@@ -5,7 +5,10 @@
 import { Command, CommanderError } from "commander";
 import { LockstepError, UsageError } from "../platform/errors.ts";
 import { addBench } from "./bench.ts";
+import { addCheck } from "./check.ts";
 import { addDoctor } from "./doctor.ts";
+import { addEnvs } from "./envs.ts";
+import { addPlay } from "./play.ts";
 import { addTour } from "./tour.ts";
 
 function makeProgram(exit: (code: number) => void): Command {
@@ -14,6 +17,9 @@ function makeProgram(exit: (code: number) => void): Command {
     .enablePositionalOptions()
     .showSuggestionAfterError()
     .exitOverride();
+  addEnvs(program);
+  addPlay(program);
+  addCheck(program, exit);
   addDoctor(program);
   addBench(program, exit);
   addTour(program);

@@ -15,10 +15,15 @@ const coded =
   (text: string): string =>
     `\u001b[${code}m${text}\u001b[0m`;
 
+/** Whether to write colours: to a terminal, unless NO_COLOR is set or it has none. */
+export const hasColours = (
+  stream: { readonly isTTY?: boolean },
+  environment: NodeJS.ProcessEnv = process.env,
+): boolean => stream.isTTY === true && !environment.NO_COLOR && environment.TERM !== "dumb";
+
 /** Colours for a terminal; none for a pipe, with NO_COLOR, or on a terminal that has none. */
 export function styleFor(stream: { readonly isTTY?: boolean }, environment: NodeJS.ProcessEnv = process.env): Style {
-  const colours = stream.isTTY === true && !environment.NO_COLOR && environment.TERM !== "dumb";
-  if (!colours) return { bold: plain, dim: plain, good: plain, bad: plain };
+  if (!hasColours(stream, environment)) return { bold: plain, dim: plain, good: plain, bad: plain };
   return { bold: coded(1), dim: coded(2), good: coded(32), bad: coded(31) };
 }
 

@@ -4,7 +4,9 @@
  * The functions are read and compiled by the kernel compiler, so they are written in its language (docs/kernels.md).
  * Time limits, episode statistics, auto-reset and seeds belong to `vector/`: a definition knows nothing of them.
  */
-import type { Fields, Inline, KernelArray, RandomStream } from "../kernel/declare.ts";
+
+import type { TypedArray } from "../ir/arrays.ts";
+import type { Fields, Inline, KernelArray, RandomStream, ReadonlyList } from "../kernel/declare.ts";
 import { inline, type StateOf } from "../kernel/declare.ts";
 import { LockstepError } from "../platform/errors.ts";
 import type { Canvas } from "./canvas.ts";
@@ -20,6 +22,11 @@ export interface Params {
   readonly [name: string]: number;
 }
 export type ParamsOf<P extends Params> = { readonly [K in keyof P]: number };
+/** Data that all environments of a kind read, such as images: arrays made by `allocate`, which are used in place. */
+export interface Tables {
+  readonly [name: string]: TypedArray;
+}
+export type TablesOf<T extends Tables> = { readonly [K in keyof T]: ReadonlyList<number> };
 
 /** Spaces that compiled environments have: rows of numbers, or one whole number. */
 export type ObservationSpace = Box<"f32" | "u8"> | Discrete;
@@ -27,8 +34,9 @@ export type ActionSpace = Discrete | MultiDiscrete | Box<"f32">;
 /** An action as the functions see it: a number, or a row of them. */
 export type ActionOf<A extends ActionSpace> = A extends Discrete ? number : KernelArray;
 
-export interface StepContext<P extends Params> {
+export interface StepContext<P extends Params, T extends Tables = Tables> {
   readonly params: ParamsOf<P>;
+  readonly tables: TablesOf<T>;
   /** Numbers of this environment, episode and step alone. */
   readonly rng: RandomStream;
 }
@@ -37,9 +45,16 @@ export interface StepResult {
   readonly terminated: boolean;
 }
 
-export interface EnvSpec<S extends Fields, P extends Params, O extends ObservationSpace, A extends ActionSpace> {
+export interface EnvSpec<
+  S extends Fields,
+  P extends Params,
+  O extends ObservationSpace,
+  A extends ActionSpace,
+  T extends Tables = Tables,
+> {
   readonly id: string;
   readonly params: P;
+  readonly tables?: T;
   readonly state: S;
   readonly observation: O;
   readonly action: A;
@@ -48,11 +63,11 @@ export interface EnvSpec<S extends Fields, P extends Params, O extends Observati
   /** What solving means, in words. */
   readonly solved?: string;
   /** Puts a state at the beginning of an episode. It holds what the episode before left. */
-  reset(s: StateOf<S>, context: StepContext<P>): void;
+  reset(s: StateOf<S>, context: StepContext<P, T>): void;
   /** One step, in place. */
-  step(s: StateOf<S>, action: ActionOf<A>, context: StepContext<P>): StepResult;
+  step(s: StateOf<S>, action: ActionOf<A>, context: StepContext<P, T>): StepResult;
   /** Writes what the agent sees. */
-  observe(s: StateOf<S>, obs: KernelArray, context: { readonly params: ParamsOf<P> }): void;
+  observe(s: StateOf<S>, obs: KernelArray, context: Omit<StepContext<P, T>, "rng">): void;
   /** Draws a state. */
   draw?(s: StateOf<S>, canvas: Canvas, params: ParamsOf<P>): void;
 }
@@ -66,6 +81,7 @@ export interface Environment<
 > {
   readonly id: string;
   readonly params: P;
+  readonly tables: Tables;
   readonly state: S;
   readonly observation: O;
   readonly action: A;
@@ -97,14 +113,22 @@ export function actionSize(space: ActionSpace): number {
   }
 }
 
-/** Makes an environment of its parts. */
+/** Makes records and lists read-only, all the way down; arrays of numbers in the heap stay as they are. */
+function frozen<V>(value: V): V {
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || Object.isFrozen(value)) return value;
+  for (const inner of Object.values(value)) frozen(inner);
+  return Object.freeze(value);
+}
+
+/** Makes an environment of its parts: a definition that nobody can change. */
 export function defineEnv<
   const S extends Fields,
   const P extends Params,
   const O extends ObservationSpace,
   const A extends ActionSpace,
->(spec: EnvSpec<S, P, O, A>): Environment<S, P, O, A> {
-  const { id, params, state, observation, action, maxSteps, solved, draw } = spec;
+  T extends Tables = Record<never, never>,
+>(spec: EnvSpec<S, P, O, A, T>): Environment<S, P, O, A> {
+  const { id, params, tables = {}, state, observation, action, maxSteps, solved, draw } = spec;
   if (!id) throw new EnvironmentError("an environment needs an id");
   if (maxSteps !== undefined && !(Number.isSafeInteger(maxSteps) && maxSteps >= 1))
     throw new EnvironmentError(`${id}: maxSteps must be a whole number from 1 on, it is ${maxSteps}`);
@@ -112,5 +136,6 @@ export function defineEnv<
     if (typeof value !== "number")
       throw new EnvironmentError(`${id}: the parameter "${name}" is ${value}, not a number`);
   const functions = { reset: inline(spec.reset), step: inline(spec.step), observe: inline(spec.observe) };
-  return { id, params, state, observation, action, maxSteps, solved, functions, draw: draw as never };
+  const made = { id, params, tables, state, observation, action, maxSteps, solved, functions };
+  return frozen(draw === undefined ? made : { ...made, draw: draw as never });
 }

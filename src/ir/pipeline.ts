@@ -5,6 +5,7 @@
 import type { Module } from "./nodes.ts";
 import { checkBounds } from "./passes/bounds.ts";
 import { contract } from "./passes/contract.ts";
+import { interleave } from "./passes/interleave.ts";
 import { outlineParallel } from "./passes/outline.ts";
 import { lowerPartials, shardReductions } from "./passes/reductions.ts";
 import { lowerScans } from "./passes/scans.ts";
@@ -55,6 +56,7 @@ export const PASSES: readonly Pass[] = [
     enabled: (o) => o.vectorBytes > 0,
     run: (m, o) => vectorise(m, { vectorRegisters: 16, ...o }),
   },
+  { name: "interleave", stage: "vector", enabled: (o) => o.vectorBytes > 0, run: interleave },
   { name: "scans", stage: "vector", enabled: () => true, run: lowerScans },
   { name: "partials", stage: "final", enabled: () => true, run: lowerPartials },
 ];

@@ -73,6 +73,7 @@ const UNARY: { readonly [O in UnaryOp]: (x: number, dtype: DType) => number } = 
   fromBits: (x) => fromBits(x),
   highWord: (x) => wordOf(x, 1 - LOW),
   lowWord: (x) => wordOf(x, LOW),
+  own: (x) => x,
 };
 
 /** The value of `op` on `x`, an operand of type `dtype`; rounded to the type that the operation yields. */

@@ -51,6 +51,8 @@ export interface OpSignature {
  * Operations on one value. `nearest` rounds half to even. `not` is logical on `bool`, bitwise on integers.
  * `bits`/`fromBits` reinterpret an f32; `highWord`/`lowWord` are the halves of an f64 (see `fromWords`).
  * Whether the NaN payload survives `bits` is not defined; all else is exact or correctly rounded.
+ * `own` is its operand, with a promise: what one iteration of the parallel loops around reaches through a subscript made
+ * of it is reached by no other iteration.
  */
 export const UNARY_OPS = {
   neg: { operands: NUMBER },
@@ -66,6 +68,7 @@ export const UNARY_OPS = {
   fromBits: { operands: ["i32"], result: "f32" },
   highWord: { operands: ["f64"], result: "i32" },
   lowWord: { operands: ["f64"], result: "i32" },
+  own: { operands: ["i32"] },
 } as const satisfies { readonly [name: string]: OpSignature };
 export type UnaryOp = keyof typeof UNARY_OPS;
 

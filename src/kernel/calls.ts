@@ -195,6 +195,7 @@ function fill(cx: Context, view: View, value: Term, begin: Term, bound: Term, sp
 const DRAWS: { readonly [M in DrawMethod]: readonly [least: number, most: number, yields: ScalarName] } = {
   bits: [0, 0, "u32"],
   uniform: [0, 2, "f32"],
+  pair: [0, 2, "f32"],
   int: [1, 1, "i32"],
   normal: [0, 0, "f32"],
   exponential: [0, 0, "f32"],
@@ -204,21 +205,30 @@ const DRAWS: { readonly [M in DrawMethod]: readonly [least: number, most: number
 
 function streamMethod(cx: Context, stream: Stream, name: string, given: CallArguments): Value {
   const { span } = given;
-  if (name === "fold") return newStream(cx, { kind: "fold", parent: stream, index: number(given, 0) }, span);
+  if (name === "fold" || name === "at")
+    return newStream(cx, { kind: name, parent: stream, index: number(given, 0) }, span);
   if (stream.region !== cx.region) refuse("outerStream", span, textOf(span));
   if (name === "split") return newStream(cx, { kind: "split", parent: stream }, span);
   if (!(name in DRAWS)) refuse("field", span, name);
   const method = name as DrawMethod;
   const [least, most, yields] = DRAWS[method];
   const count = given.args.length;
-  if (count < least || count > most || (method === "uniform" && count === 1))
-    refuse("argumentCount", span, textOf(span));
+  if (count < least || count > most || (least === 0 && count === 1)) refuse("argumentCount", span, textOf(span));
   const weights = method === "categorical" ? given.args[0] : undefined;
   if (weights && weights.kind !== "view") refuse("notANumber", span, textOf(span), "not an array");
   const args = given.args.flatMap((_, k) => (weights && k === 0 ? [] : [number(given, k)]));
   const into = cx.variable(method, span, true, yields);
-  cx.emit({ kind: "draw", into, stream, method, args, weights, span });
-  return { kind: "read", variable: into, span };
+  const second = method === "pair" ? cx.variable(method, span, true, yields) : undefined;
+  cx.emit({ kind: "draw", into, second, stream, method, args, weights, span });
+  const first: Term = { kind: "read", variable: into, span };
+  if (!second) return first;
+  return {
+    kind: "record",
+    fields: new Map([
+      ["first", first],
+      ["second", { kind: "read", variable: second, span }],
+    ]),
+  };
 }
 
 /** A local array: `new Float32Array(8)`, `new Array(4)`, `new Float32Array([1, 2])` or `[1, 2]` (no constructor). */

@@ -257,6 +257,8 @@ export interface RandomStream {
   bits(): number;
   /** An f32 in [0, 1), or between two limits. */
   uniform(low?: number, high?: number): number;
+  /** Two such numbers at the cost of one draw. */
+  pair(low?: number, high?: number): { readonly first: number; readonly second: number };
   /** An i32 in 0..n-1, all equally likely. */
   int(n: number): number;
   normal(): number;
@@ -266,6 +268,11 @@ export interface RandomStream {
   categorical(weights: ReadonlyList<number>, n?: number): number;
   /** A stream of its own for each i; this one is not advanced. */
   fold(i: number): RandomStream;
+  /**
+   * A stream for each i in 1..2^24-1 that costs nothing: it shares this one's key and counts its draws apart. i beyond is
+   * taken modulo 2^24; `at(0)` begins this stream anew. Of a stream that `at` gave it is the same as of the one before.
+   */
+  at(i: number): RandomStream;
   /** A new stream; this one is advanced. */
   split(): RandomStream;
 }
@@ -295,6 +302,11 @@ export interface Intrinsics {
   mulHigh(a: number, b: number): number;
   /** Element i of a random order of 0..n-1 for a key of two words: each of them for one i; any i can be asked for. */
   permuted(key0: number, key1: number, i: number, n: number): number;
+  /**
+   * i itself, an i32, with a promise: elements that an iteration of `parallel` reaches through a subscript made of it are
+   * reached by no other iteration. So `y[own(k[i])] = ...` runs side by side, on all threads.
+   */
+  own(i: number): number;
   /** A stream of random numbers for a key of two words. */
   rng(key0: number, key1: number): RandomStream;
 }

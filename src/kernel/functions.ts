@@ -125,6 +125,7 @@ const FUNCTIONS: { readonly [N in FunctionName]: Rule } = {
   fromBits: whole(I32, F32),
   mulHigh: single(U32, U32, (t) => t.kind === "u32" || (t.kind === "integer" && t.low >= 0)),
   permuted: whole(I32, I32),
+  own: whole(I32, I32),
 };
 
 export function functionType(name: FunctionName, args: readonly Type[]): Operation | undefined {

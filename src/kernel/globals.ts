@@ -97,6 +97,7 @@ export const INTRINSICS: readonly IntrinsicName[] = [
   "fromBits",
   "mulHigh",
   "permuted",
+  "own",
 ];
 
 /** Objects of the host that people reach for. */

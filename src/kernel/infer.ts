@@ -12,6 +12,7 @@ import {
   type ArrayBase,
   type BinaryTerm,
   type Counting,
+  drawnInto,
   eachStep,
   type FunctionName,
   operandsOf,
@@ -365,7 +366,7 @@ function collect(steps: readonly Step[]): Typed[] {
     if (s.kind === "store") found.add(s.view.base);
     if (s.kind === "array") found.add(s.base);
     if (s.kind === "count" || s.kind === "parallel") found.add(s.index);
-    if (s.kind === "draw") found.add(s.into);
+    if (s.kind === "draw") for (const v of drawnInto(s)) found.add(v);
   });
   return [...found];
 }

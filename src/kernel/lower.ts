@@ -18,6 +18,7 @@ import { refuse } from "./refusals.ts";
 import { draw, type IrStream, openStream } from "./streams.ts";
 import {
   type ArrayBase,
+  drawnInto,
   eachStep,
   type Mark,
   type ParallelStep,
@@ -174,8 +175,11 @@ export class Lowering {
         return;
       }
       case "draw": {
-        const value = draw(this.#terms, this.#streams.get(step.stream) as IrStream, step);
-        return b.assign(this.#local(step.into), value);
+        const values = draw(this.#terms, this.#streams.get(step.stream) as IrStream, step);
+        drawnInto(step).forEach((v, k) => {
+          b.assign(this.#local(v), values[k] as Expr);
+        });
+        return;
       }
       default:
         return step satisfies never;

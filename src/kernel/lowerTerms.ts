@@ -355,6 +355,7 @@ export class TermLowering {
         return this.#to.fused && dtype === "f32" ? ir.fma(x, y, z) : ir.add(ir.mul(x, y), z);
       case "bits":
       case "fromBits":
+      case "own":
         return ir.unary(term.name, x);
       case "mulHigh":
         return ir.binary("mulHigh", x, y);

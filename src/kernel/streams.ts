@@ -21,6 +21,8 @@ export function openStream(
       return createStream(b, terms.word(from.words[0], "rng"), terms.word(from.words[1], "rng"));
     case "fold":
       return (parent as IrStream).fold(terms.word(from.index, "fold"));
+    case "at":
+      return (parent as IrStream).at(terms.word(from.index, "at"));
     case "split":
       return (parent as IrStream).split();
     default:
@@ -28,7 +30,7 @@ export function openStream(
   }
 }
 
-type Draw = (stream: IrStream, step: DrawStep, terms: TermLowering) => Expr;
+type Draw = (stream: IrStream, step: DrawStep, terms: TermLowering) => Expr | readonly Expr[];
 const first = ({ args }: DrawStep): Term => args[0] as Term;
 
 const DRAWS: { readonly [M in DrawMethod]: Draw } = {
@@ -36,6 +38,10 @@ const DRAWS: { readonly [M in DrawMethod]: Draw } = {
   uniform: (stream, { args }, terms) => {
     const [low, high] = args.map((t) => terms.argument(t, "f32", "uniform"));
     return stream.uniform(low, high);
+  },
+  pair: (stream, { args }, terms) => {
+    const [low, high] = args.map((t) => terms.argument(t, "f32", "pair"));
+    return stream.pair(low, high);
   },
   int: (stream, step, terms) => stream.int(terms.argument(first(step), "i32", "int")),
   normal: (stream) => stream.normal(),
@@ -49,6 +55,6 @@ const DRAWS: { readonly [M in DrawMethod]: Draw } = {
 };
 
 /** One draw, advancing the stream. */
-export function draw(terms: TermLowering, stream: IrStream, step: DrawStep): Expr {
-  return DRAWS[step.method](stream, step, terms);
+export function draw(terms: TermLowering, stream: IrStream, step: DrawStep): readonly Expr[] {
+  return [DRAWS[step.method](stream, step, terms)].flat();
 }

@@ -133,10 +133,11 @@ export const FUNCTION_ARGUMENTS = {
   fromBits: 1,
   mulHigh: 2,
   permuted: 4,
+  own: 1,
 } as const;
 export type FunctionName = keyof typeof FUNCTION_ARGUMENTS;
 
-export type DrawMethod = "bits" | "uniform" | "int" | "normal" | "exponential" | "bernoulli" | "categorical";
+export type DrawMethod = "bits" | "uniform" | "pair" | "int" | "normal" | "exponential" | "bernoulli" | "categorical";
 
 interface TermBase {
   readonly span: Span;
@@ -239,15 +240,18 @@ export interface RecurStep {
 export interface DrawStep {
   readonly kind: "draw";
   readonly into: Variable;
+  /** Where the second number of a `pair` goes. */
+  readonly second?: Variable | undefined;
   readonly stream: Stream;
   readonly method: DrawMethod;
   readonly args: readonly Term[];
   readonly weights: View | undefined;
   readonly span: Span;
 }
+export const drawnInto = ({ into, second }: DrawStep): readonly Variable[] => (second ? [into, second] : [into]);
 export type StreamOrigin =
   | { readonly kind: "key"; readonly words: readonly [Term, Term] }
-  | { readonly kind: "fold"; readonly parent: Stream; readonly index: Term }
+  | { readonly kind: "fold" | "at"; readonly parent: Stream; readonly index: Term }
   | { readonly kind: "split"; readonly parent: Stream };
 export type ReductionOperator = "add" | "mul" | "min" | "max" | "and" | "or" | "xor";
 
@@ -316,7 +320,7 @@ export function stepTerms(step: Step): readonly Term[] {
     case "assert":
       return [step.condition];
     case "stream":
-      return step.from.kind === "key" ? step.from.words : step.from.kind === "fold" ? [step.from.index] : [];
+      return step.from.kind === "key" ? step.from.words : "index" in step.from ? [step.from.index] : [];
     case "draw":
       return [...(step.weights ? viewTerms(step.weights) : []), ...step.args];
     case "array":
@@ -355,7 +359,7 @@ export function assignedIn(steps: readonly Step[]): Set<Variable> {
   eachStep(steps, (s) => {
     if (s.kind === "assign" || s.kind === "clear" || s.kind === "recur") found.add(s.variable);
     if (s.kind === "count" || s.kind === "parallel") found.add(s.index);
-    if (s.kind === "draw") found.add(s.into);
+    if (s.kind === "draw") for (const v of drawnInto(s)) found.add(v);
   });
   return found;
 }

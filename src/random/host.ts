@@ -6,7 +6,7 @@
  */
 import { mulHigh } from "../ir/scalar.ts";
 import { FACTOR1, FACTOR2, LEAST_BITS, ROUND_STEP, ROUNDS } from "./permutation.ts";
-import { GROUPS, PARITY, SPLIT_DOMAIN } from "./threefry.ts";
+import { GROUPS, PARITY, PLACE_BITS, SPLIT_DOMAIN } from "./threefry.ts";
 import { LN2_HIGH, LN2_LOW, LOG, SINE, SQRT_HALF_BITS } from "./transforms.ts";
 
 const fround = Math.fround;
@@ -68,6 +68,11 @@ function floatOf(bits: number): number {
 
 const unitInterval = (word: number): number => floatOf((word >>> 9) | 0x3f800000) - 1;
 
+function between(word: number, low: number, high: number): number {
+  const from = fround(low);
+  return fround(fround(unitInterval(word) * fround(fround(high) - from)) + from);
+}
+
 function negativeLog(word: number): number {
   single[0] = fround(word) + 0.5;
   const bits = pattern[0] as number;
@@ -97,10 +102,13 @@ export class HostStream {
   /** The number of the next draw; may be set to go back or ahead. */
   drawn = 0;
   readonly #words = new Uint32Array(2);
+  /** The first counter word of draws: 0, or that of `at`. */
+  readonly #place: number;
 
-  constructor(key0: number, key1: number) {
+  constructor(key0: number, key1: number, place = 0) {
     this.key0 = key0 >>> 0;
     this.key1 = key1 >>> 0;
+    this.#place = place;
   }
 
   /** Both words for a counter, and their xor. */
@@ -120,20 +128,28 @@ export class HostStream {
   }
 
   bits(): number {
-    return this.#encrypt(0, this.#next());
+    return this.#encrypt(this.#place, this.#next());
   }
   uniform(low = 0, high = 1): number {
-    const from = fround(low);
-    return fround(fround(unitInterval(this.bits()) * fround(fround(high) - from)) + from);
+    return between(this.bits(), low, high);
+  }
+  pair(low = 0, high = 1): { readonly first: number; readonly second: number } {
+    this.#encrypt(this.#place, this.#next());
+    return {
+      first: between(this.#words[0] as number, low, high),
+      second: between(this.#words[1] as number, low, high),
+    };
   }
   /** A number in 0..n-1 for n up to 2^32 - 1. */
   below(n: number): number {
     const count = n >>> 0;
     const draw = this.#next();
-    let word = this.#encrypt(0, draw);
+    let word = this.#encrypt(this.#place, draw);
     if (Math.imul(word, count) >>> 0 < count) {
       const limit = (-count >>> 0) % count;
-      for (let attempt = 1; Math.imul(word, count) >>> 0 < limit; attempt++) word = this.#encrypt(attempt, draw);
+      for (let attempt = 1; Math.imul(word, count) >>> 0 < limit; attempt++) {
+        word = this.#encrypt(this.#place + attempt, draw);
+      }
     }
     return mulHigh(word, count);
   }
@@ -141,7 +157,7 @@ export class HostStream {
     return this.below(Math.max(n | 0, 0));
   }
   normal(): number {
-    this.#encrypt(0, this.#next());
+    this.#encrypt(this.#place, this.#next());
     return normalFrom(this.#words[0] as number, this.#words[1] as number);
   }
   exponential(): number {
@@ -165,14 +181,17 @@ export class HostStream {
     return chosen;
   }
   fold(data: number): HostStream {
-    return this.#stream(0, data);
+    return this.#stream(this.#place, data);
+  }
+  at(data: number): HostStream {
+    return new HostStream(this.key0, this.key1, (data << PLACE_BITS) >>> 0);
   }
   split(): HostStream {
-    return this.#stream(SPLIT_DOMAIN, this.#next());
+    return this.#stream(SPLIT_DOMAIN - this.#place, this.#next());
   }
   /** The elements of a permutation of 0..n-1 by index; takes one draw. */
   permutation(n: number): HostPermutation {
-    this.#encrypt(0, this.#next());
+    this.#encrypt(this.#place, this.#next());
     return new HostPermutation(this.#words[0] as number, this.#words[1] as number, n);
   }
   /** Puts elements 0..n-1 in random order, every order equally likely. */

@@ -12,7 +12,7 @@
  */
 import { add, and, type Builder, binary, constant, convert, get, i32, mul, select, sub, unary } from "../ir/build.ts";
 import type { Expr, Local } from "../ir/nodes.ts";
-import { createKey, encrypt, foldKey, type Key, SPLIT_DOMAIN, u32 } from "./threefry.ts";
+import { createKey, encrypt, foldKey, type Key, PLACE_BITS, SPLIT_DOMAIN, u32 } from "./threefry.ts";
 import { negativeLog, normalFrom, unitInterval } from "./transforms.ts";
 
 /** Numbers from 0 to n - 1 come from the upper half of word * n; lower halves below this are drawn again. */
@@ -22,10 +22,13 @@ export class Stream {
   readonly #b: Builder;
   readonly #drawn: Local;
   readonly key: Key;
+  /** The first counter word of draws: 0, or that of `at`. */
+  readonly #place: Expr;
 
-  constructor(b: Builder, key: Key) {
+  constructor(b: Builder, key: Key, place: Expr = u32(0)) {
     this.#b = b;
     this.key = key;
+    this.#place = place;
     this.#drawn = b.local("drawn", "u32");
     b.assign(this.#drawn, u32(0));
   }
@@ -38,14 +41,15 @@ export class Stream {
   }
 
   /** One word for a draw; `attempt` counts its repetitions. */
-  #word(draw: Expr, attempt: Expr = u32(0)): Expr {
-    const [word0, word1] = encrypt(this.#b, this.key, attempt, draw);
+  #word(draw: Expr, attempt?: Expr): Expr {
+    const place = attempt ? add(this.#place, attempt) : this.#place;
+    const [word0, word1] = encrypt(this.#b, this.key, place, draw);
     return this.#b.let("word", binary("xor", word0, word1));
   }
 
   /** Both words of the next draw. */
   words(): [Expr, Expr] {
-    return encrypt(this.#b, this.key, u32(0), this.#next());
+    return encrypt(this.#b, this.key, this.#place, this.#next());
   }
 
   /** 32 random bits, a u32. */
@@ -55,10 +59,18 @@ export class Stream {
 
   /** An f32 in [0, 1) in steps of 2^-23, or low + that times (high - low), which rounding may make equal to high. */
   uniform(low?: Expr, high?: Expr): Expr {
-    const u = unitInterval(this.bits());
+    return this.#between(unitInterval(this.bits()), low, high);
+  }
+  #between(u: Expr, low: Expr | undefined, high: Expr | undefined): Expr {
     if (low === undefined || high === undefined) return this.#b.let("uniform", u);
     const from = this.#b.let("low", low);
     return this.#b.let("uniform", add(mul(u, sub(high, from)), from));
+  }
+
+  /** Two numbers as `uniform` gives, one of each word of a draw. */
+  pair(low?: Expr, high?: Expr): [Expr, Expr] {
+    const [word0, word1] = this.words();
+    return [this.#between(unitInterval(word0), low, high), this.#between(unitInterval(word1), low, high)];
   }
 
   /** A u32 in 0..n-1, all equally likely; 0 when n is 0. */
@@ -140,12 +152,22 @@ export class Stream {
 
   /** A stream of its own for each number (i32 or u32); this one is not advanced. */
   fold(data: Expr): Stream {
-    return new Stream(this.#b, foldKey(this.#b, this.key, data));
+    return new Stream(this.#b, foldKey(this.#b, this.key, data, this.#place));
+  }
+
+  /**
+   * A stream for each number (i32 or u32) below 2^24, of the same key: its draws have first counter words of their own,
+   * 2^PLACE_BITS of them, so that repeated draws do not meet those of others.
+   */
+  at(data: Expr): Stream {
+    const place = this.#b.let("place", binary("shl", convert("u32", data), u32(PLACE_BITS)));
+    return new Stream(this.#b, this.key, place);
   }
 
   /** A new stream; this one is advanced by one draw. */
   split(): Stream {
-    const [word0, word1] = encrypt(this.#b, this.key, u32(SPLIT_DOMAIN), this.#next());
+    const domain = sub(u32(SPLIT_DOMAIN), this.#place);
+    const [word0, word1] = encrypt(this.#b, this.key, domain, this.#next());
     return new Stream(this.#b, createKey(this.#b, word0, word1));
   }
 }

@@ -22,6 +22,8 @@ export const PARITY = 0x1bd11bda;
 
 /** The first counter word of keys made by `split`; draws and their rare repetitions count up from 0. */
 export const SPLIT_DOMAIN = 0xffffffff;
+/** Streams that `at` makes of one key have first counter words this many bits apart: room for repetitions. */
+export const PLACE_BITS = 8;
 
 /** Two key words and the one that follows from them, all u32. */
 export interface Key {
@@ -68,8 +70,8 @@ export function threefry2x32(b: Builder, k0: Expr, k1: Expr, c0: Expr, c1: Expr)
   return encrypt(b, createKey(b, k0, k1), convert("u32", c0), convert("u32", c1));
 }
 
-/** The key for a number (i32 or u32): both words of the counter (0, data). */
-export function foldKey(b: Builder, key: Key, data: Expr): Key {
-  const [word0, word1] = encrypt(b, key, u32(0), convert("u32", data));
+/** The key for a number (i32 or u32): both words of the counter (place, data). */
+export function foldKey(b: Builder, key: Key, data: Expr, place: Expr = u32(0)): Key {
+  const [word0, word1] = encrypt(b, key, place, convert("u32", data));
   return createKey(b, word0, word1);
 }

@@ -41,6 +41,8 @@ export class Program {
   readonly #counter: Counter = { crossings: 0, disposed: false };
   /** Offsets of all scratch regions, one per binding where the target needs that. */
   readonly #scratches: number[] = [];
+  /** The scratch region of each bound function that has one of its own. */
+  readonly #blocks = new WeakMap<() => void, number>();
   #loaded: Loaded | undefined;
 
   constructor(module: Module, target: Target, options: ProgramOptions) {
@@ -114,9 +116,32 @@ export class Program {
   /** A function without arguments that runs on these: the cheapest way to run again and again. */
   bind(args: unknown): () => void {
     const { executable, arena, options } = this.#load();
+    if (options.entry.convention !== "block") return bindArguments(options, args);
     // An argument block belongs to one binding.
-    const entry = options.entry.convention === "block" ? this.#instantiate(executable, arena) : options.entry;
-    return bindArguments({ ...options, entry }, args);
+    const scratches = this.#scratches.length;
+    const entry = this.#instantiate(executable, arena);
+    try {
+      const bound = bindArguments({ ...options, entry }, args);
+      this.#blocks.set(bound, this.#scratches[scratches] as number);
+      return bound;
+    } catch (error) {
+      this.#release(this.#scratches[scratches] as number);
+      throw error;
+    }
+  }
+
+  /** Gives back what a function from `bind` holds; it must not be called any more. */
+  unbind(bound: () => void): void {
+    const block = this.#blocks.get(bound);
+    if (block === undefined) return;
+    this.#blocks.delete(bound);
+    this.#release(block);
+  }
+  #release(scratch: number): void {
+    const at = this.#scratches.indexOf(scratch);
+    if (at < 0) return;
+    this.#scratches.splice(at, 1);
+    this.#heap.release(scratch);
   }
 
   /** The memory of one of the program's own buffers: what a `state` holds between runs. */

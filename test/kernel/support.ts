@@ -149,6 +149,7 @@ const INTRINSICS: Intrinsics = {
   fromBits: unavailable,
   mulHigh: unavailable,
   permuted: unavailable,
+  own: (i) => i,
   rng: unavailable,
 };
 

@@ -6,6 +6,8 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { environmentOutlines } from "../../src/envs/registry.ts";
+import { describeSpace } from "../../src/envs/spaces.ts";
 import { PASSES } from "../../src/ir/pipeline.ts";
 import {
   ARRAY_CONSTRUCTORS,
@@ -70,6 +72,33 @@ describe("docs/data-plane.md", () => {
   });
 });
 
+describe("docs/environments.md", () => {
+  const file = page("docs/environments.md");
+  const text = readFileSync(file, "utf8");
+  const [begin, end] = ["<!-- environments: begin -->\n", "<!-- environments: end -->"];
+  const rows = environmentOutlines.map(
+    ({ id, observation, action, maxSteps, solved }) =>
+      `| \`${id}\` | ${describeSpace(observation)} | ${describeSpace(action)} | ${maxSteps} | ${solved} |`,
+  );
+  const table = ["| id | observation | action | length | solved |", "|---|---|---|---|---|", ...rows, ""].join("\n");
+
+  test("lists every environment", () => {
+    const [before = "", rest = ""] = text.split(begin);
+    const [found = "", after = ""] = rest.split(end);
+    if (process.env.LOCKSTEP_UPDATE_DOCS) writeFileSync(file, before + begin + table + end + after);
+    else expect(found, "LOCKSTEP_UPDATE_DOCS=1 writes the table anew").toBe(table);
+  });
+  test("names every wrapper and every way to make an environment", () => {
+    const named = ["wrappers", "bsuite"].flatMap((part) => {
+      const lists = readFileSync(page(`src/envs/${part}/index.ts`), "utf8").matchAll(/export \{([^}]*)\}/g);
+      return [...lists].flatMap(([, names = ""]) => names.split(",").map((name) => name.trim()));
+    });
+    const functions = named.filter((name) => /^[a-z]/.test(name) && !name.startsWith("type "));
+    expect(functions.length).toBeGreaterThan(9);
+    expect(functions.filter((name) => !text.includes(`\`${name}(`))).toEqual([]);
+  });
+});
+
 describe("docs/architecture.md", () => {
   const text = readFileSync(page("docs/architecture.md"), "utf8");
 
@@ -90,6 +119,7 @@ describe("links between pages", () => {
     "CONTRIBUTING.md",
     "docs/kernels.md",
     "docs/data-plane.md",
+    "docs/environments.md",
     "docs/architecture.md",
     "docs/bench.md",
   ])("%s points to files that are there", (name) => {

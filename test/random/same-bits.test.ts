@@ -29,6 +29,8 @@ const CASES: { readonly [name: string]: Pair } = {
   "the third draw": [(s) => last(s.bits(), s.normal(), s.bits()), (s) => last(s.bits(), s.normal(), s.bits())],
   uniform: [(s) => s.uniform(), (s) => s.uniform()],
   "uniform between limits": [(s) => s.uniform(f32(-0.05), f32(0.3)), (s) => s.uniform(-0.05, 0.3)],
+  "the first of a pair": [(s) => s.pair()[0], (s) => s.pair().first],
+  "the second of a pair between limits": [(s) => s.pair(f32(-0.05), f32(0.3))[1], (s) => s.pair(-0.05, 0.3).second],
   "int of a constant": [(s) => s.int(i32(10)), (s) => s.int(10)],
   "int of a power of two": [(s) => s.int(i32(64)), (s) => s.int(64)],
   "int of i": [(s, _, i) => s.int(i), (s, i) => s.int(i)],
@@ -69,6 +71,16 @@ const CASES: { readonly [name: string]: Pair } = {
     (s) => last(s.fold(i32(3)).bits(), s.bits()),
     (s) => last(s.fold(3).bits(), s.bits()),
   ],
+  "a place": [(s, _, i) => s.at(i).bits(), (s, i) => s.at(i).bits()],
+  "a draw that may repeat, at a place": [
+    (s, _, i) => s.at(i).below(u32(2 ** 31 + 1)),
+    (s, i) => s.at(i).below(2 ** 31 + 1),
+  ],
+  "a fold and a split at a place": [
+    (s, _, i) => s.at(i).fold(i).split().bits(),
+    (s, i) => s.at(i).fold(i).split().bits(),
+  ],
+  "a stream goes on after a place": [(s) => last(s.at(i32(3)).bits(), s.bits()), (s) => last(s.at(3).bits(), s.bits())],
   split: [(s) => s.split().bits(), (s) => s.split().bits()],
   "a stream goes on after a split": [(s) => last(s.split().bits(), s.bits()), (s) => last(s.split().bits(), s.bits())],
   "draws in branches": [

@@ -7,7 +7,7 @@
  * the bottom corners, as bsuite does (gymnax 0.0.9 lacks the noise).
  */
 import { bool, i32 } from "../../kernel/declare.ts";
-import { drawCell, drawGrid } from "../cells.ts";
+import { drawCell, drawGrid, drawPlayer } from "../cells.ts";
 import { defineEnv } from "../define.ts";
 import { box, discrete } from "../spaces.ts";
 
@@ -68,7 +68,7 @@ export const makeDeepSea = (size: number) =>
     draw(s, canvas, params) {
       drawGrid(canvas, params.size, params.size);
       drawCell(canvas, params.size, params.size - 1, params.size - 1, "yellow");
-      if (s.row < params.size) drawCell(canvas, params.size, s.row, s.column, "blue");
+      drawPlayer(canvas, params.size, Math.min(s.row, params.size - 1), s.column);
     },
   });
 export const DeepSea = makeDeepSea(8);

@@ -37,11 +37,16 @@ export const DiscountingChain = defineEnv({
     obs[1] = Math.fround(s.time) / params.timeScale;
   },
   draw(s, canvas) {
-    canvas.view([0, -1], [100, 5]);
-    [1, 3, 10, 30, 100].forEach((due, chain) => {
-      canvas.line([0, chain], [due, chain], chain === s.context ? "blue" : "grey");
-      canvas.circle([due, chain], 0.3, "yellow");
+    // Chains are 1 to 100 steps long: their logarithms fit a picture.
+    const place = (time: number): number => (10 * Math.log(1 + time)) / Math.log(101);
+    const dues = [1, 3, 10, 30, 100];
+    canvas.view([-1, -1], [11, 5]);
+    dues.forEach((due, chain) => {
+      canvas.line([0, chain], [place(due), chain], chain === s.context ? "blue" : "grey");
+      canvas.circle([place(due), chain], 0.3, "yellow");
     });
-    canvas.circle([s.time, Math.max(s.context, 0)], 0.3, "blue");
+    // What goes on behind the end of a chain pays nothing: it is shown at the end.
+    const time = Math.min(s.time, dues[s.context] ?? 0);
+    canvas.circle([place(time), s.context < 0 ? 2 : s.context], 0.25, "blue");
   },
 });

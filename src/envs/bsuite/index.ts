@@ -5,5 +5,6 @@ export { Catch, makeCatch } from "./catch.ts";
 export { DeepSea, makeDeepSea } from "./deepSea.ts";
 export { DiscountingChain } from "./discountingChain.ts";
 export { MemoryChain, makeMemoryChain } from "./memoryChain.ts";
+export { MNIST_BANDIT, mnistBandit } from "./mnistBandit.ts";
 export { SimpleBandit } from "./simpleBandit.ts";
 export { UmbrellaChain } from "./umbrellaChain.ts";

@@ -45,10 +45,10 @@ export const makeMemoryChain = (bits: number) =>
         obs[2 + k] = s.shownTime === 0 ? Math.fround(2 * s.context[k]! - 1) : 0;
     },
     draw(s, canvas, params) {
-      canvas.view([-1, -1], [params.memoryLength + 1, 1]);
-      canvas.line([0, 0], [params.memoryLength, 0], "grey");
+      canvas.view([-1, -1], [params.memoryLength + 2, 1.5]);
+      canvas.line([0, 0], [params.memoryLength + 1, 0], "grey");
       canvas.circle([s.time, 0], 0.2, "blue");
-      canvas.text([0, 0.5], `bit ${s.query} is ${s.context[s.query]}`);
+      canvas.text([0, 0.6], `bit ${s.query} is ${s.context[s.query]}`);
     },
   });
 export const MemoryChain = makeMemoryChain(1);

@@ -3,6 +3,7 @@
  * step (bsuite; gymnax since its version 1, its 0.0.9 mixes up its state).
  */
 import { f32 } from "../../kernel/declare.ts";
+import { drawBar } from "../cells.ts";
 import { defineEnv } from "../define.ts";
 import { box, discrete } from "../spaces.ts";
 
@@ -34,7 +35,7 @@ export const SimpleBandit = defineEnv({
     obs[0] = 1;
   },
   draw(s, canvas) {
-    canvas.view([-1, 0], [12, 1.2]);
-    for (let k = 0; k < 11; k++) canvas.line([k, 0], [k, s.rewards[k] as number], "blue");
+    canvas.view([0, 0], [11, 4.5]);
+    for (let k = 0; k < 11; k++) drawBar(canvas, [k + 0.1, 0], [k + 0.9, 0.1 + 4 * (s.rewards[k] as number)], "blue");
   },
 });

@@ -35,9 +35,10 @@ export const UmbrellaChain = defineEnv({
     obs[2] = 1 - Math.fround(s.time) / params.chainLength;
   },
   draw(s, canvas, params) {
-    canvas.view([-1, -1], [params.chainLength + 1, 1]);
+    canvas.view([-1, -1.5], [params.chainLength + 1, 2]);
     canvas.line([0, 0], [params.chainLength, 0], "grey");
-    canvas.circle([s.time, 0], 0.2, s.hasUmbrella ? "purple" : "ink");
-    canvas.text([params.chainLength, 0.5], s.needUmbrella ? "rain" : "sun", s.needUmbrella ? "blue" : "yellow");
+    canvas.circle([s.time, 0], 0.3, s.hasUmbrella ? "purple" : "ink");
+    canvas.text([0, 1], s.hasUmbrella ? "with an umbrella" : "no umbrella", s.hasUmbrella ? "purple" : "ink");
+    canvas.text([params.chainLength - 0.5, 1], s.needUmbrella ? "rain" : "sun", s.needUmbrella ? "blue" : "yellow");
   },
 });

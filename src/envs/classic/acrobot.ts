@@ -5,6 +5,7 @@
  * gymnax has the same dynamics. Angles are wrapped to [-pi, pi) with a floor instead of Gymnasium's loop.
  */
 import { f32 } from "../../kernel/declare.ts";
+import { drawRod } from "../cells.ts";
 import { defineEnv } from "../define.ts";
 import { box, discrete } from "../spaces.ts";
 
@@ -101,8 +102,8 @@ export const Acrobot = defineEnv({
     canvas.line([-2.2, 1], [2.2, 1], "grey");
     const [x, y] = [Math.sin(s.theta1), -Math.cos(s.theta1)];
     const both = s.theta1 + s.theta2;
-    canvas.line([0, 0], [x, y], "blue");
-    canvas.line([x, y], [x + Math.sin(both), y - Math.cos(both)], "orange");
+    drawRod(canvas, [0, 0], [x, y], 0.14, "blue");
+    drawRod(canvas, [x, y], [x + Math.sin(both), y - Math.cos(both)], 0.14, "orange");
     canvas.circle([0, 0], 0.08, "ink");
     canvas.circle([x, y], 0.08, "ink");
   },

@@ -28,29 +28,34 @@ export const CartPole = defineEnv({
   maxSteps: 500,
   solved: "a mean return of 475 over 100 episodes",
   reset(s, { rng }) {
-    s.x = rng.uniform(-0.05, 0.05);
-    s.xDot = rng.uniform(-0.05, 0.05);
-    s.theta = rng.uniform(-0.05, 0.05);
-    s.thetaDot = rng.uniform(-0.05, 0.05);
+    const cart = rng.pair(-0.05, 0.05);
+    const pole = rng.pair(-0.05, 0.05);
+    s.x = cart.first;
+    s.xDot = cart.second;
+    s.theta = pole.first;
+    s.thetaDot = pole.second;
   },
   step(s, action, { params }) {
-    const over = Math.abs(s.x) > params.limitX || Math.abs(s.theta) > params.limitTheta;
-    const force = action === 1 ? params.force : -params.force;
-    const sin = Math.sin(s.theta);
-    const cos = Math.cos(s.theta);
-    const mass = params.massCart + params.massPole;
-    const moment = params.massPole * params.halfLength;
-    const temp = (force + moment * s.thetaDot * s.thetaDot * sin) / mass;
-    const thetaAcc =
-      (params.gravity * sin - cos * temp) / (params.halfLength * (4 / 3 - (params.massPole * cos * cos) / mass));
-    const xAcc = temp - (moment * thetaAcc * cos) / mass;
-    s.x += params.tau * s.xDot;
-    s.xDot += params.tau * xAcc;
-    s.theta += params.tau * s.thetaDot;
-    s.thetaDot += params.tau * thetaAcc;
+    const { x, xDot, theta, thetaDot } = s;
+    const over = Math.abs(x) > params.limitX || Math.abs(theta) > params.limitTheta;
+    // Forces and moments are taken per unit of mass: constants, so that only one division is left.
+    const perMass = 1 / (params.massCart + params.massPole);
+    const moment = params.massPole * params.halfLength * perMass;
+    const push = params.force * perMass;
+    const sin = Math.sin(theta);
+    const cos = Math.cos(theta);
+    const temp = (action === 1 ? push : -push) + moment * (thetaDot * thetaDot) * sin;
+    const thetaAcc = (params.gravity * sin - cos * temp) / ((4 / 3) * params.halfLength - moment * (cos * cos));
+    const xAcc = temp - moment * (thetaAcc * cos);
+    const nextX = x + params.tau * xDot;
+    const nextTheta = theta + params.tau * thetaDot;
+    s.x = nextX;
+    s.xDot = xDot + params.tau * xAcc;
+    s.theta = nextTheta;
+    s.thetaDot = thetaDot + params.tau * thetaAcc;
     return {
       reward: over ? params.rewardWhenOver : 1,
-      terminated: Math.abs(s.x) > params.limitX || Math.abs(s.theta) > params.limitTheta,
+      terminated: Math.abs(nextX) > params.limitX || Math.abs(nextTheta) > params.limitTheta,
     };
   },
   observe(s, obs) {

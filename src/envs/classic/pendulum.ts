@@ -4,6 +4,7 @@
  * gymnax has the same. The angle is kept as it is, many turns included.
  */
 import { f32 } from "../../kernel/declare.ts";
+import { drawRod } from "../cells.ts";
 import { defineEnv } from "../define.ts";
 import { box } from "../spaces.ts";
 
@@ -38,7 +39,7 @@ export const Pendulum = defineEnv({
   },
   draw(s, canvas) {
     canvas.view([-1.2, -1.2], [1.2, 1.2]);
-    canvas.line([0, 0], [Math.sin(s.theta), Math.cos(s.theta)], "red");
+    drawRod(canvas, [0, 0], [Math.sin(s.theta), Math.cos(s.theta)], 0.16, "red");
     canvas.circle([0, 0], 0.08, "ink");
   },
 });

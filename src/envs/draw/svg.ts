@@ -38,7 +38,7 @@ export function toSvg({ least, greatest, shapes }: Drawing, options: SvgOptions 
     switch (s.kind) {
       case "line": {
         const [[x1, y1], [x2, y2]] = [place(s.from), place(s.to)];
-        const stroke = `stroke="${colour}" stroke-width="4" stroke-linecap="round"`;
+        const stroke = `stroke="${colour}" stroke-width="3" stroke-linecap="round"`;
         return `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" ${stroke}/>`;
       }
       case "polygon":
@@ -49,7 +49,7 @@ export function toSvg({ least, greatest, shapes }: Drawing, options: SvgOptions 
       }
       case "text": {
         const [x, y] = place(s.at);
-        return `<text x="${x}" y="${y}" fill="${colour}" font-family="sans-serif" font-size="14">${escaped(s.text)}</text>`;
+        return `<text x="${x}" y="${y}" fill="${colour}" font-family="sans-serif" font-size="18">${escaped(s.text)}</text>`;
       }
       default:
         return s satisfies never;

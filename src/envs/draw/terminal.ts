@@ -1,13 +1,14 @@
 /**
  * @file Drawings as text for a terminal: braille characters hold two by four dots each, coloured where the terminal can.
  *
- * A dot has one colour, a character one too: that of the dot drawn last in it.
+ * A dot has one colour, a character one too: that of the dot drawn last in it. Without colours, areas are told apart by
+ * their texture.
  */
 import type { Colour, Point } from "../canvas.ts";
 import type { Drawing, Shape } from "./shapes.ts";
 
 const ANSI: { readonly [C in Colour]: number } = {
-  ink: 37,
+  ink: 39,
   grey: 90,
   red: 31,
   orange: 33,
@@ -16,6 +17,18 @@ const ANSI: { readonly [C in Colour]: number } = {
   blue: 34,
   purple: 35,
   brown: 33,
+};
+/** Which dots of an area are set where there are no colours. */
+const TEXTURES: { readonly [C in Colour]: (x: number, y: number) => boolean } = {
+  ink: () => true,
+  grey: (x, y) => (x + y) % 2 === 0,
+  red: () => true,
+  orange: () => true,
+  yellow: (x) => x % 2 === 0,
+  green: (_, y) => y % 2 === 0,
+  blue: () => true,
+  purple: (x, y) => (x + y) % 4 !== 0,
+  brown: (x, y) => (x + y) % 3 !== 0,
 };
 /** The bit of each dot in a braille character, by row and column. */
 const DOTS = [
@@ -26,8 +39,10 @@ const DOTS = [
 ] as const;
 
 export interface TerminalOptions {
-  /** Characters per line; 60 unless given. */
+  /** Characters per line at most; 60 unless given. */
   readonly width?: number;
+  /** Lines at most; 24 unless given. */
+  readonly height?: number;
   /** Whether to write colours; not unless asked. */
   readonly colour?: boolean;
 }
@@ -39,7 +54,10 @@ class Dots {
   readonly #colours: (Colour | undefined)[];
   readonly #texts = new Map<number, { readonly text: string; readonly colour: Colour }>();
 
-  constructor(columns: number, rows: number) {
+  readonly #textured: boolean;
+
+  constructor(columns: number, rows: number, textured: boolean) {
+    this.#textured = textured;
     this.columns = columns;
     this.rows = rows;
     this.#bits = new Uint8Array(columns * rows);
@@ -53,6 +71,17 @@ class Dots {
     this.#bits[at] = (this.#bits[at] as number) | (DOTS[Math.floor(y) & 3]?.[Math.floor(x) & 1] ?? 0);
     this.#colours[at] = colour;
   }
+  /** A dot of an area, which covers what was there. */
+  cover(x: number, y: number, colour: Colour): void {
+    if (this.#textured && !TEXTURES[colour](x, y)) this.clear(x, y);
+    else this.set(x, y, colour);
+  }
+  clear(x: number, y: number): void {
+    const [column, row] = [Math.floor(x / 2), Math.floor(y / 4)];
+    if (column < 0 || column >= this.columns || row < 0 || row >= this.rows) return;
+    const at = row * this.columns + column;
+    this.#bits[at] = (this.#bits[at] as number) & ~(DOTS[Math.floor(y) & 3]?.[Math.floor(x) & 1] ?? 0);
+  }
   write(x: number, y: number, text: string, colour: Colour): void {
     const row = Math.min(this.rows - 1, Math.max(0, Math.floor(y / 4)));
     this.#texts.set(row * this.columns + Math.max(0, Math.floor(x / 2)), { text, colour });
@@ -60,18 +89,27 @@ class Dots {
 
   line(row: number, paint: (text: string, colour: Colour) => string): string {
     let line = "";
+    let [run, runColour]: [string, Colour | undefined] = ["", undefined];
+    // Neighbours of one colour are written at once; a gap has none and belongs to what stands before it.
+    const add = (text: string, colour: Colour | undefined): void => {
+      if (colour !== undefined && runColour !== undefined && colour !== runColour) {
+        line += paint(run, runColour);
+        run = "";
+      }
+      run += text;
+      runColour = colour ?? runColour;
+    };
     for (let column = 0; column < this.columns; column++) {
       const at = row * this.columns + column;
       const words = this.#texts.get(at);
       if (words) {
         const text = words.text.slice(0, this.columns - column);
-        line += paint(text, words.colour);
+        add(text, words.colour);
         column += text.length - 1;
-      } else if (this.#bits[at]) {
-        line += paint(String.fromCharCode(0x2800 + (this.#bits[at] as number)), this.#colours[at] ?? "ink");
-      } else line += " ";
+      } else if (this.#bits[at]) add(String.fromCharCode(0x2800 + (this.#bits[at] as number)), this.#colours[at]);
+      else add(" ", undefined);
     }
-    return line.trimEnd();
+    return runColour === undefined ? "" : line + paint(run.trimEnd(), runColour);
   }
 }
 
@@ -85,10 +123,15 @@ function isInside(points: readonly Point[], x: number, y: number): boolean {
   return inside;
 }
 
-/** Sets every dot of a rectangle for which `test` holds. */
-function fill(dots: Dots, colour: Colour, from: Point, to: Point, test: (x: number, y: number) => boolean): void {
+/** Calls `mark` for every dot of a rectangle for which `test` holds. */
+function fill(
+  mark: (x: number, y: number) => void,
+  from: Point,
+  to: Point,
+  test: (x: number, y: number) => boolean,
+): void {
   for (let y = Math.floor(from[1]); y <= to[1]; y++)
-    for (let x = Math.floor(from[0]); x <= to[0]; x++) if (test(x + 0.5, y + 0.5)) dots.set(x, y, colour);
+    for (let x = Math.floor(from[0]); x <= to[0]; x++) if (test(x + 0.5, y + 0.5)) mark(x, y);
 }
 
 function drawShape(dots: Dots, s: Shape, place: (p: Point) => Point, scale: number): void {
@@ -106,13 +149,20 @@ function drawShape(dots: Dots, s: Shape, place: (p: Point) => Point, scale: numb
         [Math.min(...xs), Math.min(...ys)],
         [Math.max(...xs), Math.max(...ys)],
       ];
-      return fill(dots, s.colour, ...corners, (x, y) => isInside(points, x, y));
+      return fill(
+        (x, y) => dots.cover(x, y, s.colour),
+        ...corners,
+        (x, y) => isInside(points, x, y),
+      );
     }
     case "circle": {
       const [cx, cy] = place(s.centre);
       const radius = Math.max(s.radius * scale, 0.8);
-      const within = (x: number, y: number): boolean => (x - cx) ** 2 + (y - cy) ** 2 <= radius * radius;
-      return fill(dots, s.colour, [cx - radius, cy - radius], [cx + radius, cy + radius], within);
+      const disc = (r: number, mark: (x: number, y: number) => void): void =>
+        fill(mark, [cx - r, cy - r], [cx + r, cy + r], (x, y) => (x - cx) ** 2 + (y - cy) ** 2 <= r * r);
+      // A dot of distance around it: a circle is seen on an area of its own texture too.
+      disc(radius + 1, (x, y) => dots.clear(x, y));
+      return disc(radius, (x, y) => dots.cover(x, y, s.colour));
     }
     case "text": {
       const [x, y] = place(s.at);
@@ -125,9 +175,14 @@ function drawShape(dots: Dots, s: Shape, place: (p: Point) => Point, scale: numb
 
 /** A drawing as lines of text. */
 export function toTerminal({ least, greatest, shapes }: Drawing, options: TerminalOptions = {}): string {
-  const { width = 60, colour = false } = options;
-  const scale = (2 * width) / (greatest[0] - least[0]);
-  const dots = new Dots(width, Math.max(1, Math.ceil(((greatest[1] - least[1]) * scale) / 4)));
+  const { width = 60, height = 24, colour = false } = options;
+  const [across, up] = [greatest[0] - least[0], greatest[1] - least[1]];
+  // One dot is kept free, so that lines along the right and the lower edge belong to the picture.
+  const scale = Math.min((2 * width - 1) / across, (4 * height - 1) / up);
+  // The limits once more: products are rounded.
+  const columns = Math.min(width, Math.ceil((across * scale + 1) / 2));
+  const rows = Math.min(height, Math.ceil((up * scale + 1) / 4));
+  const dots = new Dots(columns, rows, !colour);
   const place = ([x, y]: Point): Point => [(x - least[0]) * scale, (greatest[1] - y) * scale];
   for (const s of shapes) drawShape(dots, s, place, scale);
   const paint = (text: string, c: Colour): string => (colour ? `\u001b[${ANSI[c]}m${text}\u001b[0m` : text);

@@ -50,6 +50,7 @@ export const Seaquest = defineEnv({
   observation: box([10, 10, 10], { low: 0, high: 1 }),
   action: discrete(6),
   maxSteps: 1000,
+  solved: "no bar is set; a hit pays 1, six divers up to 10",
   reset(s, { params }) {
     s.x = 5;
     s.y = 0;

@@ -3,6 +3,7 @@
  * which is which is drawn for every episode and has to be found out (as in gymnax).
  */
 import { f32, i32 } from "../../kernel/declare.ts";
+import { drawBar } from "../cells.ts";
 import { defineEnv } from "../define.ts";
 import { box, discrete } from "../spaces.ts";
 
@@ -44,9 +45,9 @@ export const BernoulliBandit = defineEnv({
     obs[3] = params.normalizeTime > 0 ? (2 * time) / params.timeScale - 1 : time;
   },
   draw(s, canvas) {
-    canvas.view([-1, 0], [2, 1.2]);
+    canvas.view([-1, 0], [2, 1.3]);
     for (const arm of [0, 1]) {
-      canvas.line([arm, 0], [arm, s.rewardProbabilities[arm] as number], "blue");
+      drawBar(canvas, [arm - 0.2, 0], [arm + 0.2, s.rewardProbabilities[arm] as number], "blue");
       if (arm === s.lastAction) canvas.circle([arm, 1.1], 0.08, s.lastReward > 0 ? "green" : "red");
     }
   },

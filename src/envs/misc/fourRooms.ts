@@ -6,7 +6,7 @@
  * with 4/3 of it.
  */
 import { i32 } from "../../kernel/declare.ts";
-import { drawCell, drawGrid } from "../cells.ts";
+import { drawCell, drawGrid, drawPlayer } from "../cells.ts";
 import { defineEnv } from "../define.ts";
 import { box, discrete } from "../spaces.ts";
 
@@ -91,6 +91,6 @@ export const FourRooms = defineEnv({
       if (inner || y % 12 === 0 || x % 12 === 0) drawCell(canvas, 13, y, x, "grey");
     }
     drawCell(canvas, 13, s.goal[0] as number, s.goal[1] as number, "green");
-    drawCell(canvas, 13, s.pos[0] as number, s.pos[1] as number, "blue");
+    drawPlayer(canvas, 13, s.pos[0] as number, s.pos[1] as number);
   },
 });

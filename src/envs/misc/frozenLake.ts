@@ -4,7 +4,7 @@
  * and to either side as often.
  */
 import { i32 } from "../../kernel/declare.ts";
-import { drawCell, drawGrid } from "../cells.ts";
+import { drawCell, drawGrid, drawPlayer } from "../cells.ts";
 import { defineEnv } from "../define.ts";
 import { discrete } from "../spaces.ts";
 
@@ -43,6 +43,6 @@ export const FrozenLake = defineEnv({
     for (let cell = 0; cell < 16; cell++)
       if ((params.holes >> cell) & 1) drawCell(canvas, 4, cell >> 2, cell & 3, "ink");
     drawCell(canvas, 4, 3, 3, "green");
-    drawCell(canvas, 4, s.cell >> 2, s.cell & 3, "blue");
+    drawPlayer(canvas, 4, s.cell >> 2, s.cell & 3);
   },
 });

@@ -3,6 +3,7 @@
  * gymnax).
  */
 import { f32, i32 } from "../../kernel/declare.ts";
+import { drawBar } from "../cells.ts";
 import { defineEnv } from "../define.ts";
 import { box, discrete } from "../spaces.ts";
 
@@ -44,9 +45,9 @@ export const GaussianBandit = defineEnv({
     obs[3] = params.normalizeTime > 0 ? (2 * time) / params.timeScale - 1 : time;
   },
   draw(s, canvas) {
-    canvas.view([-1, -4], [2, 4]);
-    canvas.line([-1, 0], [2, 0], "grey");
-    canvas.line([1, 0], [1, s.mu], "blue");
-    canvas.circle([s.lastAction, s.lastReward], 0.1, s.lastReward < 0 ? "red" : "green");
+    canvas.view([-3, -4], [6, 3]);
+    canvas.line([-3, 0], [6, 0], "grey");
+    drawBar(canvas, [2.5, Math.min(s.mu, 0)], [3.5, Math.max(s.mu, 0)], "blue");
+    canvas.circle([3 * s.lastAction, s.lastReward], 0.25, s.lastReward < 0 ? "red" : "green");
   },
 });

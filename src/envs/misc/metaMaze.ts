@@ -6,7 +6,7 @@
  * episode ends early only when the random cell happens to be the goal.
  */
 import { f32, i32 } from "../../kernel/declare.ts";
-import { drawCell, drawGrid } from "../cells.ts";
+import { drawCell, drawGrid, drawPlayer } from "../cells.ts";
 import { defineEnv } from "../define.ts";
 import { box, discrete } from "../spaces.ts";
 
@@ -77,6 +77,6 @@ export const MetaMaze = defineEnv({
       for (let x = 0; x < 11; x++)
         if (y % 10 === 0 || x % 10 === 0 || ((y | x) & 1) === 0) drawCell(canvas, 11, y, x, "grey");
     drawCell(canvas, 11, s.goal[0] as number, s.goal[1] as number, "green");
-    drawCell(canvas, 11, s.pos[0] as number, s.pos[1] as number, "blue");
+    drawPlayer(canvas, 11, s.pos[0] as number, s.pos[1] as number);
   },
 });

@@ -49,7 +49,7 @@ export const NonStationaryCartPole = defineEnv({
     const now = s.globalStep;
     const drifted = (base: number, kind: number, size: number, period: number): number => {
       if (kind === 1) return base + size * Math.fround(now);
-      const whole = period | 0;
+      const whole = Math.max(period | 0, 1);
       // The rest of the division first: the phase stays exact however long the environment has run.
       if (kind === 2) return base + size * Math.sin((2 * Math.PI * Math.fround(now % whole)) / Math.fround(whole));
       if (kind === 3) return base + size * Math.fround(Math.trunc(now / whole));

@@ -9,6 +9,7 @@
  * Channels: paddles, ball, where the ball was.
  */
 import { i32 } from "../../kernel/declare.ts";
+import { drawBar, drawGrid } from "../cells.ts";
 import { defineEnv } from "../define.ts";
 import { box, discrete } from "../spaces.ts";
 
@@ -83,19 +84,10 @@ export const Pong = defineEnv({
     obs[cell(s.lastBall[0]!, s.lastBall[1]!) + 2] = 1;
   },
   draw(s, canvas) {
-    canvas.view([0, 0], [40, 30]);
+    drawGrid(canvas, 30, 40);
     for (const [paddle, x] of [[s.paddles[0]!, 0] as const, [s.paddles[1]!, 39] as const]) {
-      const [bottom, top] = [27 - paddle, 32 - paddle];
-      canvas.polygon(
-        [
-          [x, bottom],
-          [x + 1, bottom],
-          [x + 1, top],
-          [x, top],
-        ],
-        "ink",
-      );
+      drawBar(canvas, [x, 27 - paddle], [x + 1, 32 - paddle], "ink");
     }
-    canvas.circle([s.ball[1]! + 0.5, 29.5 - Math.max(s.ball[0]!, 0)], 0.5, "orange");
+    canvas.circle([s.ball[1]! + 0.5, 29.5 - Math.max(s.ball[0]!, 0)], 0.7, "orange");
   },
 });

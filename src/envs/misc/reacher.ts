@@ -3,6 +3,7 @@
  * measured from the x axis each, actions are not clipped, it never terminates.
  */
 import { f32 } from "../../kernel/declare.ts";
+import { drawRod } from "../cells.ts";
 import { defineEnv } from "../define.ts";
 import { box } from "../spaces.ts";
 
@@ -13,6 +14,7 @@ export const Reacher = defineEnv({
   observation: box([8]),
   action: box([2], { low: -1, high: 1 }),
   maxSteps: 100,
+  solved: "no bar is set; a step pays 1 at most, at the goal",
   reset(s, { rng }) {
     for (let k = 0; k < 2; k++) {
       s.angles[k] = rng.uniform(-Math.PI, Math.PI);
@@ -46,7 +48,9 @@ export const Reacher = defineEnv({
     const [first = 0, second = 0] = [s.angles[0], s.angles[1]];
     const [x, y] = [Math.cos(first), Math.sin(first)];
     canvas.circle([s.goalXy[0] as number, s.goalXy[1] as number], 0.15, "green");
-    canvas.line([0, 0], [x, y], "blue");
-    canvas.line([x, y], [x + Math.cos(second), y + Math.sin(second)], "orange");
+    drawRod(canvas, [0, 0], [x, y], 0.1, "blue");
+    drawRod(canvas, [x, y], [x + Math.cos(second), y + Math.sin(second)], 0.1, "orange");
+    canvas.circle([0, 0], 0.08, "ink");
+    canvas.circle([x, y], 0.08, "ink");
   },
 });

@@ -14,6 +14,7 @@ export const Swimmer = defineEnv({
   observation: box([16]),
   action: box([2], { low: -1, high: 1 }),
   maxSteps: 500,
+  solved: "no bar is set; a step pays 1 at most, at the goal",
   reset(s, { rng }) {
     for (let k = 0; k < 10; k++) s.urchinXys[k] = rng.uniform(-1, 1);
     for (let k = 0; k < 2; k++) {

@@ -1,9 +1,11 @@
 /**
  * @file The kernels that step many environments: one text for every environment and every autoreset mode.
  *
- * All actions are checked before anything is changed. Then each environment steps, ends, resets and observes on its own,
- * as lanes of vector code. Randomness is a function of (seed, environment, episode, step): a key is drawn for each
- * episode, and each step folds its number into it.
+ * All actions are checked before anything is changed. Then every environment steps, as lanes of vector code; those whose
+ * episodes ended are listed; and only the listed ones keep their last observation and start over, again as lanes.
+ *
+ * Randomness is a function of (seed, environment, episode, step): each environment has a key, to which the number of
+ * the episode is added, and a step's draws stand at the step's number in that key's stream. Keys cost nothing.
  */
 import {
   bool,
@@ -16,20 +18,50 @@ import {
   inline,
   type KernelArray,
   type RandomStream,
-  type Scalar,
   struct,
   u8,
   u32,
 } from "../../kernel/declare.ts";
 import { type Kernel, kernel } from "../../kernel/kernel.ts";
-import { type ActionSpace, actionSize, type Environment, observationSize, type Params } from "../define.ts";
+import { actionSize, type Environment, observationSize, type Params } from "../define.ts";
+import { actionType, drawing, observationType, tableType, validity } from "./spaces.ts";
 
 /** When an environment whose episode has ended starts the next one; Gymnasium's meaning. */
 export type Autoreset = "same-step" | "next-step" | "disabled";
 
-/** Why a step was refused: what stands in status[1]. */
+/** Why a step was refused. */
 export const REFUSED = { nothing: 0, action: 1, ended: 2 } as const;
+/** Where the words of `control` stand: what a call says, and what it is told. Kernels name them by number. */
+export const CONTROL = {
+  refusedAt: 0,
+  refusedWhy: 1,
+  /** Rounds to take; and, afterwards, those taken. */
+  rounds: 2,
+  /** Rows of n results at which the first round is written: observations, last observations, all else. */
+  obsRow: 3,
+  finalRow: 4,
+  row: 5,
+  /** n, or 0 to take the same actions in every round. */
+  actionStride: 6,
+  /** 1 to draw actions first; the number of the first step for that. */
+  draw: 7,
+  stepNumber: 8,
+  words: 9,
+} as const;
+/** What `which` says of an environment when a reset kernel runs. */
+export const WHICH = { none: 0, begin: 1, observe: 2 } as const;
 
+/** The numbers an environment depends on: constants, and the names of those that each environment has its own of. */
+export interface KernelParams {
+  readonly constants: Params;
+  readonly own: readonly string[];
+}
+
+/** What an environment's functions are told beside their state. */
+interface Context {
+  readonly params: unknown;
+  readonly tables: unknown;
+}
 /** What the functions of a kernel see; types differ from environment to environment. */
 interface View {
   readonly state: readonly unknown[];
@@ -39,69 +71,55 @@ interface View {
   readonly key1: KernelArray;
   readonly ended: KernelArray<boolean>;
   readonly runningReturn: KernelArray;
-  readonly episodeReturn: KernelArray;
-  readonly episodeLength: KernelArray;
   readonly obs: readonly KernelArray[];
+  readonly tables: unknown;
   readonly seed0: number;
   readonly seed1: number;
   readonly first: number;
-  readonly params: unknown;
-  reset(s: unknown, context: { readonly params: unknown; readonly rng: RandomStream }): void;
-  observe(s: unknown, obs: KernelArray, context: { readonly params: unknown }): void;
+  paramsOf(vec: View, i: number): unknown;
+  reset(s: unknown, context: Context & { readonly rng: RandomStream }): void;
+  observe(s: unknown, obs: KernelArray, context: Context): void;
+}
+interface ResetView extends View {
+  readonly which: KernelArray;
 }
 interface StepView extends View {
-  readonly actions: readonly unknown[];
+  readonly actions: KernelArray;
   readonly finalObs: readonly KernelArray[];
   readonly reward: KernelArray;
   readonly terminated: KernelArray<boolean>;
   readonly truncated: KernelArray<boolean>;
-  readonly status: KernelArray;
-  readonly rounds: number;
+  readonly episodeReturn: KernelArray;
+  readonly episodeLength: KernelArray;
+  readonly list: KernelArray;
+  readonly control: KernelArray;
   readonly limit: number;
+  readonly size: number;
   readonly sameStep: boolean;
   readonly nextStep: boolean;
+  readonly longRows: boolean;
   valid(action: unknown): boolean;
+  draw(actions: KernelArray, at: number, rng: RandomStream): void;
   step(
     s: unknown,
     action: unknown,
-    context: { readonly params: unknown; readonly rng: RandomStream },
+    context: Context & { readonly rng: RandomStream },
   ): { readonly reward: number; readonly terminated: boolean };
 }
 
-/** Whether an action can be taken: whole numbers in range, and no NaN (environments clip what is too large). */
-function validity(space: ActionSpace): Inline {
-  switch (space.kind) {
-    case "discrete":
-      return inline(
-        { start: constant(space.start), n: constant(space.n) },
-        ({ start, n }, action: number) => action >= start && action < start + n,
-      );
-    case "multiDiscrete":
-      return inline({ counts: constant([...space.counts]) }, ({ counts }, action: KernelArray) => {
-        let fine = true;
-        for (let k = 0; k < counts.length; k++) fine = fine && action[k]! >= 0 && action[k]! < counts[k]!;
-        return fine;
-      });
-    case "box":
-      return inline({ size: constant(actionSize(space)) }, ({ size }, action: KernelArray) => {
-        let fine = true;
-        for (let k = 0; k < size; k++) fine = fine && !Number.isNaN(action[k]!);
-        return fine;
-      });
-    default:
-      return space satisfies never;
-  }
-}
-
-/** Rows of numbers; a row of one is a number itself where the space says so. */
-export const actionType = (space: ActionSpace): Scalar<"f32"> | Scalar<"i32"> => (space.kind === "box" ? f32 : i32);
-export function observationType({ observation }: Environment): Scalar<"f32"> | Scalar<"u8"> | Scalar<"i32"> {
-  if (observation.kind === "discrete") return i32;
-  return observation.dtype === "u8" ? u8 : f32;
+/** The parameters of environment i as a record: written out, since which of them are arrays differs. */
+function paramsInline({ constants, own }: KernelParams): Inline {
+  const fields = Object.keys(constants).map((name) => {
+    const key = JSON.stringify(name);
+    return `${key}: ${own.includes(name) ? `vec.ownParams[i][${key}]` : `constants[${key}]`}`;
+  });
+  const text = `return ({ constants }, vec, i) => ({ ${fields.join(", ")} });`;
+  return inline({ constants: constant(constants) }, new Function(text)() as () => unknown) as Inline;
 }
 
 /** What all kernels of an environment declare. */
-function common(env: Environment, params: Params): Declaration {
+function common(env: Environment, params: KernelParams): Declaration {
+  const own = struct(Object.fromEntries(params.own.map((name) => [name, f32]))).array();
   return {
     state: struct(env.state).array(),
     steps: i32.array(),
@@ -110,48 +128,52 @@ function common(env: Environment, params: Params): Declaration {
     key1: u32.array(),
     ended: bool.array(),
     runningReturn: f32.array(),
-    episodeReturn: f32.array(),
-    episodeLength: i32.array(),
     obs: observationType(env).array(observationSize(env.observation)).array(),
+    tables: Object.fromEntries(Object.entries(env.tables).map(([name, table]) => [name, tableType(table).array()])),
     seed0: u32,
     seed1: u32,
     first: i32,
-    params: constant(params),
+    ...(params.own.length > 0 ? { ownParams: own } : {}),
+    paramsOf: paramsInline(params),
     reset: env.functions.reset,
     observe: env.functions.observe,
   };
 }
 
-interface ResetView extends View {
-  readonly which: KernelArray<boolean>;
+/** Begins an episode, of the number that stands in `episodes`, or only observes: see WHICH. */
+export function resetKernel(env: Environment, params: KernelParams): Kernel {
+  const declaration = { ...common(env, params), which: u8.array() };
+  return kernel(declaration as Declaration, resetBody as never, { name: `reset ${env.id}` });
 }
 
-/** Begins an episode, of the number that stands in `episodes`, in the environments that `which` names. */
-export function resetKernel(env: Environment, params: Params): Kernel {
-  const body = (vec: ResetView, { parallel, rng }: Intrinsics): void => {
-    const { params } = vec;
-    const base = rng(vec.seed0, vec.seed1);
-    parallel(vec.steps.length, (i) => {
-      if (!vec.which[i]) return;
-      const s = vec.state[i];
-      const drawn = base.fold(vec.first + i).fold(vec.episodes[i]!);
+function resetBody(vec: ResetView, { parallel, rng }: Intrinsics): void {
+  const { tables } = vec;
+  const base = rng(vec.seed0, vec.seed1);
+  parallel(vec.steps.length, (i) => {
+    const which = vec.which[i]!;
+    if (which === 0) return;
+    const s = vec.state[i];
+    const params = vec.paramsOf(vec, i);
+    if (which === 1) {
+      const drawn = base.fold(vec.first + i);
       const low = drawn.bits();
       const high = drawn.bits();
       vec.key0[i] = low;
       vec.key1[i] = high;
-      vec.reset(s, { params, rng: rng(low, high).fold(0) });
+      vec.reset(s, { params, tables, rng: rng(low + (vec.episodes[i]! >>> 0), high) });
       vec.steps[i] = 0;
       vec.runningReturn[i] = 0;
       vec.ended[i] = false;
-      vec.observe(s, vec.obs[i]!, { params });
-    });
-  };
-  const declaration = { ...common(env, params), which: bool.array() };
-  return kernel(declaration as Declaration, body as never, { name: `reset ${env.id}` });
+    }
+    vec.observe(s, vec.obs[i]!, { params, tables });
+  });
 }
 
-/** Steps every environment `rounds` times, with a row of actions and of results for each. */
-export function stepKernel(env: Environment, params: Params, autoreset: Autoreset): Kernel {
+/** Numbers in an observation from which on rows are copied one by one instead of side by side. */
+const LONG_ROW = 9;
+
+/** Steps every environment some rounds, with a row of actions and of results for each. */
+export function stepKernel(env: Environment, params: KernelParams, autoreset: Autoreset): Kernel {
   const size = observationSize(env.observation);
   const actions = actionType(env.action);
   const declaration = {
@@ -161,77 +183,143 @@ export function stepKernel(env: Environment, params: Params, autoreset: Autorese
     reward: f32.array(),
     terminated: bool.array(),
     truncated: bool.array(),
-    status: i32.array(2),
-    rounds: i32,
+    episodeReturn: f32.array(),
+    episodeLength: i32.array(),
+    list: i32.array(),
+    control: i32.array(CONTROL.words),
     limit: i32,
+    size: constant(size),
     sameStep: constant(autoreset === "same-step"),
     nextStep: constant(autoreset === "next-step"),
+    longRows: constant(size >= LONG_ROW),
     valid: validity(env.action),
+    draw: drawing(env.action),
     step: env.functions.step,
   };
-  const body = (vec: StepView, { parallel, rng }: Intrinsics): void => {
-    const { params, rounds, status, sameStep, nextStep } = vec;
-    const n = vec.steps.length;
-    const all = rounds * n;
-    let wrong = all;
-    parallel(all, (k) => {
-      wrong = Math.min(wrong, vec.valid(vec.actions[k]) ? all : k);
-    });
-    let over = n;
-    if (!sameStep && !nextStep)
-      parallel(n, (i) => {
-        over = Math.min(over, vec.ended[i] ? i : n);
-      });
-    status[0] = wrong < all ? wrong : over;
-    status[1] = wrong < all ? 1 : over < n ? 2 : 0;
-    if (wrong < all || over < n) return;
-    const base = rng(vec.seed0, vec.seed1);
+  return kernel(declaration as Declaration, stepBody as never, { name: `step ${env.id}` });
+}
+
+function stepBody(vec: StepView, { parallel, rng, own }: Intrinsics): void {
+  const { tables, control, size, sameStep, nextStep } = vec;
+  const n = vec.steps.length;
+  const rounds = control[2]!;
+  const firstObs = control[3]!;
+  const firstFinal = control[4]!;
+  const first = control[5]!;
+  const actionStride = control[6]!;
+  const given = actionStride > 0 ? rounds * n : n;
+
+  if (control[7]! > 0) {
+    // Actions have a key of their own; the number of the step and the index of the environment say which ones.
+    const source = rng(vec.seed0 ^ 0x2545f491, vec.seed1);
+    const stepNumber = control[8]!;
     for (let round = 0; round < rounds; round++) {
+      const ofStep = source.fold(stepNumber + round);
+      const row = round * n;
       parallel(n, (i) => {
-        const s = vec.state[i];
-        const at = round * n + i;
-        const begin = (): void => {
-          const episode = vec.episodes[i]! + 1;
-          vec.episodes[i] = episode;
-          const drawn = base.fold(vec.first + i).fold(episode);
-          const low = drawn.bits();
-          const high = drawn.bits();
-          vec.key0[i] = low;
-          vec.key1[i] = high;
-          vec.reset(s, { params, rng: rng(low, high).fold(0) });
-          vec.steps[i] = 0;
-          vec.runningReturn[i] = 0;
-        };
-        if (nextStep && vec.ended[i]) {
-          begin();
-          vec.ended[i] = false;
-          vec.reward[at] = 0;
-          vec.terminated[at] = false;
-          vec.truncated[at] = false;
-        } else {
-          const t = vec.steps[i]! + 1;
-          const { reward, terminated } = vec.step(s, vec.actions[at], {
-            params,
-            rng: rng(vec.key0[i]!, vec.key1[i]!).fold(t),
-          });
-          const truncated = t >= vec.limit;
-          const total = vec.runningReturn[i]! + reward;
-          vec.reward[at] = reward;
-          vec.terminated[at] = terminated;
-          vec.truncated[at] = truncated;
-          vec.steps[i] = t;
-          vec.runningReturn[i] = total;
-          if (terminated || truncated) {
-            vec.observe(s, vec.finalObs[at]!, { params });
-            vec.episodeReturn[i] = total;
-            vec.episodeLength[i] = t;
-            if (sameStep) begin();
-            else vec.ended[i] = true;
-          }
-        }
-        vec.observe(s, vec.obs[at]!, { params });
+        vec.draw(vec.actions, row + i, ofStep.at(vec.first + i));
       });
     }
+  }
+
+  // Everything is checked before anything is changed.
+  let wrong = given;
+  parallel(given, (k) => {
+    wrong = Math.min(wrong, vec.valid(vec.actions[k]) ? given : k);
+  });
+  let over = n;
+  if (!sameStep && !nextStep)
+    parallel(n, (i) => {
+      over = Math.min(over, vec.ended[i] ? i : n);
+    });
+  control[0] = wrong < given ? wrong : over;
+  control[1] = wrong < given ? 1 : over < n ? 2 : 0;
+  if (wrong < given || over < n) return;
+
+  /** Puts the environments that have ended on the list, and says how many there are. */
+  const listEnded = (): number => {
+    let count = 0;
+    const mask = vec.list.length - 1;
+    for (let i = 0; i < n; i++) {
+      vec.list[count & mask] = i;
+      count += vec.ended[i] ? 1 : 0;
+    }
+    return count;
   };
-  return kernel(declaration as Declaration, body as never, { name: `step ${env.id}` });
+  const listed = (j: number): number => own(Math.min(Math.max(vec.list[j]!, 0), n - 1));
+  const begin = (i: number, obsAt: number): void => {
+    const params = vec.paramsOf(vec, i);
+    const episode = vec.episodes[i]! + 1;
+    vec.episodes[i] = episode;
+    vec.reset(vec.state[i], { params, tables, rng: rng(vec.key0[i]! + (episode >>> 0), vec.key1[i]!) });
+    vec.steps[i] = 0;
+    vec.runningReturn[i] = 0;
+    vec.observe(vec.state[i], vec.obs[obsAt]!, { params, tables });
+  };
+  /** Keeps the last observation of an episode: a row of a few numbers, written out. */
+  const keepFinal = (to: number, from: number): void => {
+    if (size > 0) vec.finalObs[to]![0] = vec.obs[from]![0]!;
+    if (size > 1) vec.finalObs[to]![1] = vec.obs[from]![1]!;
+    if (size > 2) vec.finalObs[to]![2] = vec.obs[from]![2]!;
+    if (size > 3) vec.finalObs[to]![3] = vec.obs[from]![3]!;
+    if (size > 4) vec.finalObs[to]![4] = vec.obs[from]![4]!;
+    if (size > 5) vec.finalObs[to]![5] = vec.obs[from]![5]!;
+    if (size > 6) vec.finalObs[to]![6] = vec.obs[from]![6]!;
+    if (size > 7) vec.finalObs[to]![7] = vec.obs[from]![7]!;
+  };
+
+  let stopped = false;
+  for (let round = 0; round < rounds; round++) {
+    if (stopped) break;
+    const obsRow = (firstObs + round) * n;
+    const finalRow = (firstFinal + round) * n;
+    const row = (first + round) * n;
+    const actionRow = round * actionStride;
+    const waiting = nextStep ? listEnded() : 0;
+    parallel(n, (i) => {
+      const at = row + i;
+      if (nextStep && vec.ended[i]) {
+        vec.ended[i] = false;
+        vec.reward[at] = 0;
+        vec.terminated[at] = false;
+        vec.truncated[at] = false;
+      } else {
+        const s = vec.state[i];
+        const params = vec.paramsOf(vec, i);
+        const t = vec.steps[i]! + 1;
+        const stream = rng(vec.key0[i]! + (vec.episodes[i]! >>> 0), vec.key1[i]!).at(t);
+        const { reward, terminated } = vec.step(s, vec.actions[actionRow + i], { params, tables, rng: stream });
+        const truncated = t >= vec.limit;
+        vec.steps[i] = t;
+        vec.runningReturn[i] = vec.runningReturn[i]! + reward;
+        vec.reward[at] = reward;
+        vec.terminated[at] = terminated;
+        vec.truncated[at] = truncated;
+        vec.ended[i] = terminated || truncated;
+        vec.observe(s, vec.obs[obsRow + i]!, { params, tables });
+      }
+    });
+    if (nextStep)
+      parallel(waiting, (j) => {
+        const i = listed(j);
+        begin(i, obsRow + i);
+      });
+    const count = listEnded();
+    if (vec.longRows)
+      for (let j = 0; j < count; j++) {
+        const i = listed(j);
+        parallel(size, (k) => {
+          vec.finalObs[finalRow + i]![k] = vec.obs[obsRow + i]![k]!;
+        });
+      }
+    parallel(count, (j) => {
+      const i = listed(j);
+      if (!vec.longRows) keepFinal(finalRow + i, obsRow + i);
+      vec.episodeReturn[i] = vec.runningReturn[i]!;
+      vec.episodeLength[i] = vec.steps[i]!;
+      if (sameStep) begin(i, obsRow + i);
+    });
+    control[2] = round + 1;
+    if (!sameStep && !nextStep) stopped = count > 0;
+  }
 }

@@ -14,6 +14,8 @@ export interface Affine {
   readonly key: string;
   readonly offset: number;
   readonly stride: number;
+  /** Whether the promise of `own` was given of a part of it: base then differs between iterations. */
+  readonly own?: boolean;
 }
 
 /** Reads subscripts as affine functions of a loop's index, looking through locals assigned once in its body. */
@@ -43,9 +45,17 @@ export class AffineForms {
         return this.#local(e.local, e);
       case "binary":
         return this.#binary(e);
+      case "unary":
+        if (e.op === "own") return this.#promised(e.x, e);
+        return this.#fixed(e) ? { key: structuralKey(e), offset: 0, stride: 0 } : undefined;
       default:
         return this.#fixed(e) ? { key: structuralKey(e), offset: 0, stride: 0 } : undefined;
     }
+  }
+
+  /** What moves with the index is known better than the promise says; what does not is no iteration's own. */
+  #promised(x: Expr, e: Expr): Affine | undefined {
+    return this.of(x) ?? { key: structuralKey(e), offset: 0, stride: 0, own: true };
   }
 
   #local(l: Local, e: Expr): Affine | undefined {
@@ -61,6 +71,8 @@ export class AffineForms {
     const a = this.of(e.a);
     const b = this.of(e.b);
     if (!a || !b) return undefined;
+    const own = a.own || b.own;
+    if (own) return this.#ownBinary(e, a, b);
     if (a.stride === 0 && b.stride === 0 && (a.key || b.key)) {
       const sum = e.op === "add" && !(a.key && b.key);
       if (!sum) return { key: structuralKey(e), offset: 0, stride: 0 };
@@ -83,6 +95,15 @@ export class AffineForms {
       default:
         return undefined;
     }
+  }
+
+  /** Sums with what is promised, and its multiples, are an iteration's own as well. */
+  #ownBinary(e: Expr & { kind: "binary" }, a: Affine, b: Affine): Affine | undefined {
+    const [factor, other] = isNumber(b) ? [b, a] : [a, b];
+    const scales = (e.op === "mul" && isNumber(factor) && factor.offset !== 0) || (e.op === "shl" && isNumber(b));
+    const moves = (e.op === "add" || e.op === "sub") && a.stride === 0 && b.stride === 0 && !(a.own && b.own);
+    if (!other.own && !moves) return undefined;
+    return scales || moves ? { key: structuralKey(e), offset: 0, stride: 0, own: true } : undefined;
   }
 
   /** Whether a value is the same in all iterations (at the same moment of serial loops inside). */
@@ -143,7 +164,7 @@ export function sharedAccesses(loop: For): Map<Buffer, SharedAccess[]> {
 
 const isStore = (a: SharedAccess): boolean => a.access.kind === "store";
 /** A subscript that moves with the iteration; that iterations reach different elements is the loop's promise. */
-const isOwn = (a: SharedAccess): boolean => a.form !== undefined && a.form.stride !== 0;
+const isOwn = (a: SharedAccess): boolean => a.form !== undefined && (a.form.stride !== 0 || a.form.own === true);
 
 /** Whether pieces of the loop may run at the same time: no stores through computed subscripts. */
 export function mayThread(loop: For): boolean {
@@ -185,7 +206,7 @@ export function findConflict(loop: For): Conflict | undefined {
 
 /** Element s of iteration i is element o of iteration j != i, for neighbouring iterations of any loop of two or more. */
 function meets(s: Affine | undefined, o: Affine | undefined, same: boolean): boolean {
-  if (!s || !o || s.key !== o.key || s.stride !== o.stride) return false;
+  if (!s || !o || s.own || o.own || s.key !== o.key || s.stride !== o.stride) return false;
   if (s.stride === 0) return s.offset === o.offset;
   return !same && Math.abs(s.offset - o.offset) === Math.abs(s.stride);
 }

@@ -120,6 +120,7 @@ export class Intervals {
       case "binary":
         return this.#binary(e.op, e.a, e.b);
       case "unary": {
+        if (e.op === "own") return this.of(e.x);
         const x = e.op === "neg" ? this.of(e.x) : undefined;
         return x && { low: unary("neg", x.high), high: unary("neg", x.low), conditions: x.conditions, over: x.over };
       }
@@ -159,6 +160,7 @@ export class Intervals {
     if (op === "and") return this.#mask(ea, eb);
     const b = this.of(eb);
     const a = this.of(ea);
+    if ((op === "min" || op === "max") && !(a && b)) return this.#clamp(op, a ? eb : ea, a ?? b);
     if (op === "rem") return b && this.#remainder(a, b);
     if (!a || !b) return undefined;
     const conditions = [...a.conditions, ...b.conditions];
@@ -193,10 +195,23 @@ export class Intervals {
     }
   }
 
-  /** x & m with a constant m >= 0 lies in 0..m, whatever x is. */
+  /** min(max(x, low), high), or the other way round, lies between the two, whatever x is. */
+  #clamp(op: "min" | "max", inner: Expr, outer: Interval | undefined): Interval | undefined {
+    if (!outer || inner.kind !== "binary" || inner.op !== (op === "min" ? "max" : "min")) return undefined;
+    const other = this.of(inner.a) ?? this.of(inner.b);
+    if (!other) return undefined;
+    const [low, high] = op === "min" ? [other, outer] : [outer, other];
+    const conditions = [...unwrapped(low), ...unwrapped(high), binary("le", low.high, high.low)];
+    return { low: low.low, high: high.high, conditions };
+  }
+
+  /** x & m with m >= 0 lies in 0..m, whatever x is. */
   #mask(a: Expr, b: Expr): Interval | undefined {
     const mask = numberIn(b) ?? numberIn(a);
-    return mask !== undefined && mask >= 0 ? { low: f64(0), high: f64(mask), conditions: [] } : undefined;
+    if (mask !== undefined) return mask >= 0 ? { low: f64(0), high: f64(mask), conditions: [] } : undefined;
+    const limit = this.of(b) ?? this.of(a);
+    if (!limit) return undefined;
+    return { low: f64(0), high: limit.high, conditions: [...unwrapped(limit), binary("ge", limit.low, f64(0))] };
   }
 
   /** |x % m| < |m|, with the sign of x. */

@@ -98,6 +98,9 @@ export class Shapes {
         return this.of(e.index).kind === "uniform" ? UNIFORM : VARYING;
       case "binary":
         return this.#binary(e);
+      case "unary":
+        if (e.op === "own") return this.of(e.x);
+        return this.of(e.x).kind === "uniform" ? UNIFORM : VARYING;
       default:
         return operands(e).every((x) => this.of(x).kind === "uniform") ? UNIFORM : VARYING;
     }

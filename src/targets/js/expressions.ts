@@ -50,6 +50,7 @@ const UNARY: { readonly [O in UnaryOp]: Rule1 } = {
   fromBits: (x) => `(I32[0] = ${x}, F32[0])`,
   highWord: (x) => `(F64[0] = ${x}, W64[HIGH])`,
   lowWord: (x) => `(F64[0] = ${x}, W64[LOW])`,
+  own: (x) => x,
 };
 
 const infix =

@@ -250,9 +250,13 @@ export class Expressions {
       const [a, b, ...more] = [...new Set(wanted.map((w) => w.part))];
       if (b === undefined && n === of && wanted.every((w, l) => w.lane === l)) return a as string;
       const result = prelude.type(HELD[e.dtype], n);
-      if (more.length) return `(${result}){${wanted.map((w) => `${w.part}[${w.lane}]`).join(", ")}}`;
+      if (more.length && n !== of) return `(${result}){${wanted.map((w) => `${w.part}[${w.lane}]`).join(", ")}}`;
       const order = wanted.map((w) => w.lane + (w.part === b ? of : 0));
-      return `${shuffleHelper(prelude, HELD[e.dtype], of, order)}(${a}, ${b ?? a})`;
+      const start = `${shuffleHelper(prelude, HELD[e.dtype], of, order)}(${a}, ${b ?? a})`;
+      return more.reduce((made, part) => {
+        const mixed = wanted.map((w, l) => (w.part === part ? of + w.lane : l));
+        return `${shuffleHelper(prelude, HELD[e.dtype], of, mixed)}(${made}, ${part})`;
+      }, start);
     });
   }
 
@@ -308,12 +312,15 @@ export class Expressions {
       const stride = this.#stride(access.stride);
       return Array.from({ length: lanes }, (_, l) => (l === 0 ? `*${at}` : `${at}[${stride(l)}]`));
     }
-    const index = this.value(access.index);
-    const type = this.typeOf(access.index);
-    const bound = index.map((x) => this.bind("at", type, x));
+    // A constant is added behind: accesses to neighbouring elements then take the same lanes apart.
+    const [index, constant] = apart(access.index);
+    const type = this.typeOf(index);
+    const bound = this.value(index).map((x) => this.bind("at", type, x));
     const n = lanes / bound.length;
+    const behind = constant === 0 ? "" : ` + ${constant >>> 0}u`;
     return Array.from({ length: lanes }, (_, l) => {
-      const element = `(unsigned)${bound[Math.floor(l / n)]}[${l % n}]`;
+      const lane = `(unsigned)${bound[Math.floor(l / n)]}[${l % n}]`;
+      const element = behind ? `(${lane}${behind})` : lane;
       return `${buffer(b)}[${b.lanes === 1 ? element : `${element} * ${b.lanes}u + ${l}`}]`;
     });
   }
@@ -324,6 +331,12 @@ export class Expressions {
     const bound = this.bind("stride", "long long", this.scalar(stride));
     return (l) => `${l} * ${bound}`;
   }
+}
+
+/** A subscript as something and a constant that is added to it. */
+function apart(index: Expr): [Expr, number] {
+  if (index.kind !== "binary" || index.op !== "add" || index.b.kind !== "const") return [index, 0];
+  return [index.a, index.b.value];
 }
 
 /** One address serves all lanes: stride 1, or an element that each lane has its own copy of, side by side. */

@@ -193,7 +193,7 @@ export function shuffleHelper(p: Prelude, element: Element, lanes: number, order
     const signature = `INLINE ${result} ${name}(${source} a, ${source} b)`;
     const fast = `return __builtin_shufflevector(a, b, ${order.join(", ")});`;
     const plain = `return (${result}){${each}};`;
-    const known = element === "f64" ? GCC_HALVES[`${lanes}: ${order.join(" ")}`] : undefined;
+    const known = GCC_HALVES[`${element}x${lanes}: ${order.join(" ")}`];
     if (!known) return either(HAS_SHUFFLE, signature, fast, plain);
     const gcc = ["defined(__AVX__) && !defined(__clang__)", `return ${known};`] as const;
     return firstOf(signature, [gcc, [HAS_SHUFFLE, fast]], plain);
@@ -202,8 +202,9 @@ export function shuffleHelper(p: Prelude, element: Element, lanes: number, order
 
 /** Halves of registers, for which gcc 12 takes longer ways. */
 const GCC_HALVES: { readonly [order: string]: string | undefined } = {
-  "4: 2 3": "__builtin_ia32_vextractf128_pd256(a, 1)",
-  "2: 0 1 2 3": "__builtin_ia32_vinsertf128_pd256(__builtin_ia32_pd256_pd(a), b, 1)",
+  "f32x8: 4 5 6 7": "__builtin_ia32_vextractf128_ps256(a, 1)",
+  "f64x4: 2 3": "__builtin_ia32_vextractf128_pd256(a, 1)",
+  "f64x2: 0 1 2 3": "__builtin_ia32_vinsertf128_pd256(__builtin_ia32_pd256_pd(a), b, 1)",
 };
 
 /** Instructions that gcc 12 does not find in its own conversion of four lanes. */

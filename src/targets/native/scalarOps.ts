@@ -52,6 +52,7 @@ export const SCALAR_UNARY: { readonly [O in UnaryOp]: (p: Prelude, t: DType, x: 
   fromBits: (p, _, x) => bitCast(p, "from_bits_f32", "i32", "f32", x),
   highWord: (p, _, x) => `${wordHelper(p, "high_word", 32)}(${x})`,
   lowWord: (p, _, x) => `${wordHelper(p, "low_word", 0)}(${x})`,
+  own: (_, __, x) => x,
 };
 
 const infix =

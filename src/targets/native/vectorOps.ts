@@ -128,6 +128,7 @@ export const VECTOR_UNARY: { readonly [O in UnaryOp]: VectorUnary } = {
   fromBits: (p, _, n, x) => `((${p.type("f32", n)})${x})`,
   highWord: (p, _, n, x) => `${halfHelper(p, "f64", 1, n)}(${x})`,
   lowWord: (p, _, n, x) => `${halfHelper(p, "f64", 0, n)}(${x})`,
+  own: (_, __, ___, x) => x,
 };
 
 const infix =

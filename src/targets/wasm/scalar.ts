@@ -95,6 +95,7 @@ export const SCALAR_UNARY: { readonly [O in UnaryOp]: UnaryRule } = {
   fromBits: unaryByType({ i32: "f32.reinterpret_i32" }),
   highWord: (x) => highWord(x),
   lowWord: (x) => op("i32.wrap_i64", [op("i64.reinterpret_f64", [x])]),
+  own: (x) => x,
 };
 
 /** Division that gives 0 for x / 0 and wraps for the smallest i32 by -1, where WebAssembly traps. */

@@ -92,6 +92,7 @@ export const VECTOR_UNARY: { readonly [O in UnaryOp]: UnaryRule } = {
   fromBits: (x) => vector("f32", x.lanes, x.parts),
   highWord: wordsOf(highWords),
   lowWord: wordsOf(lowWords),
+  own: (x) => x,
 };
 
 /** 1.5 * 2^52: a whole double of at most 2^32 added to it has that number, modulo 2^32, as its low word. */

@@ -1,0 +1,73 @@
+/**
+ * @file Environments as commands are told of them: an id, or a file that exports a definition; pictures for the one that
+ * is made of them.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { MNIST_BANDIT, mnistBandit } from "../envs/bsuite/mnistBandit.ts";
+import type { Environment } from "../envs/define.ts";
+import { environment, UnknownEnvironmentError } from "../envs/registry.ts";
+import { UsageError } from "../platform/errors.ts";
+import { loadUserModule } from "../platform/loader.ts";
+
+const isFile = (what: string): boolean => /\.m?[jt]s$/.test(what);
+
+/** Whether a value looks like what `defineEnv` makes; it may come from another copy of the package. */
+function isEnvironment(value: unknown): value is Environment {
+  if (typeof value !== "object" || value === null) return false;
+  const { id, state, observation, action, functions } = value as Partial<Environment>;
+  return typeof id === "string" && [state, observation, action, functions].every((part) => typeof part === "object");
+}
+
+async function fromFile(path: string, name: string | undefined): Promise<Environment> {
+  const exported = await loadUserModule(path);
+  const found = Object.entries(exported).filter(([, value]) => isEnvironment(value)) as [string, Environment][];
+  const names = found.map(([own]) => own).join(", ");
+  if (found.length === 0)
+    throw new UsageError(`${path} exports no environment; export what defineEnv({ ... }) returns`);
+  if (name !== undefined) {
+    const chosen = found.find(([own, env]) => own === name || env.id === name);
+    if (chosen) return chosen[1];
+    throw new UsageError(`${path} exports no environment "${name}"; there are ${names}`);
+  }
+  const chosen = found.find(([own]) => own === "default") ?? (found.length === 1 ? found[0] : undefined);
+  if (chosen) return chosen[1];
+  throw new UsageError(`${path} exports ${found.length} environments: ${names}. Choose one with --export <name>`);
+}
+
+/** The first file of a folder whose name has this part and the ending of an IDX file of so many dimensions. */
+function idxIn(folder: string, part: string): Uint8Array {
+  let names: string[];
+  try {
+    names = readdirSync(folder).sort();
+  } catch {
+    throw new UsageError(`The folder ${folder} cannot be read.`);
+  }
+  const name = names.find((file) => file.includes(part) && /ubyte$/.test(file));
+  if (name === undefined)
+    throw new UsageError(`${folder} holds no unpacked IDX file of ${part}, such as train-${part}-idx3-ubyte`);
+  return readFileSync(join(folder, name));
+}
+
+export interface EnvironmentOptions {
+  /** Which of several exports of a file. */
+  readonly export?: string;
+  /** The folder with the pictures of MNISTBandit-bsuite. */
+  readonly data?: string;
+}
+
+/** The environment of an id or a file. */
+export async function loadEnvironment(what: string, options: EnvironmentOptions = {}): Promise<Environment> {
+  if (isFile(what)) return fromFile(what, options.export);
+  if (what === MNIST_BANDIT.id) {
+    if (options.data === undefined)
+      throw new UsageError(`${what} is made of pictures: name the folder with the MNIST files with --data <folder>`);
+    return mnistBandit(idxIn(options.data, "images"), idxIn(options.data, "labels"));
+  }
+  try {
+    return environment(what);
+  } catch (error) {
+    if (error instanceof UnknownEnvironmentError) throw new UsageError(error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * @file `lockstep play`: an environment in the terminal, with random or scripted actions or from the keyboard.
+ */
+import { writeFileSync } from "node:fs";
+import { type Command, InvalidArgumentError } from "commander";
+import { actionSize, type Environment, EnvironmentError } from "../envs/define.ts";
+import { toSvg } from "../envs/draw/svg.ts";
+import { UsageError } from "../platform/errors.ts";
+import { type EnvironmentOptions, loadEnvironment } from "./environment.ts";
+import { keysFor, keysIn } from "./keys.ts";
+import { Game, type PlayOptions, playInTerminal, playPlain, type Terminal } from "./player.ts";
+import { hasColours } from "./text.ts";
+
+interface CommandOptions extends EnvironmentOptions {
+  readonly actions?: readonly number[];
+  readonly seed: number;
+  readonly steps?: number;
+  readonly fps?: number;
+  readonly svg?: string;
+  readonly keys?: boolean;
+}
+
+const DEFAULT_STEPS = 200;
+const DEFAULT_FPS = 20;
+
+function whole(least: number, most: number) {
+  return (text: string): number => {
+    const value = Number(text);
+    if (text.trim() !== "" && Number.isSafeInteger(value) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+  };
+}
+function numbers(text: string): readonly number[] {
+  const values = text.split(",").map((part) => (part.trim() === "" ? Number.NaN : Number(part)));
+  if (values.some(Number.isNaN)) throw new InvalidArgumentError("It must be numbers with commas between them.");
+  return values;
+}
+
+/** Rows of actions out of a list of numbers. */
+function actionRows(env: Environment, values: readonly number[]): number[][] {
+  const size = actionSize(env.action);
+  if (values.length % size !== 0)
+    throw new UsageError(
+      `--actions: ${values.length} numbers are not rows of ${size}, which an action of ${env.id} has`,
+    );
+  return Array.from({ length: values.length / size }, (_, k) => values.slice(k * size, (k + 1) * size));
+}
+
+/** The process's own terminal; keys come one by one and are not shown. */
+function ownTerminal(): Terminal {
+  const { stdin, stdout } = process;
+  return {
+    write: (text) => void stdout.write(text),
+    get columns() {
+      return stdout.columns ?? 80;
+    },
+    get rows() {
+      return stdout.rows ?? 24;
+    },
+    colour: hasColours(stdout),
+    onKey: (handle) => {
+      const raw = stdin.isTTY === true;
+      const data = (text: string): void => {
+        for (const key of keysIn(text)) handle(key);
+      };
+      const interrupted = (): void => handle("q");
+      if (raw) {
+        stdin.setRawMode(true);
+        stdin.setEncoding("utf8");
+        stdin.on("data", data);
+        stdin.resume();
+      }
+      for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, interrupted);
+      return () => {
+        for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.off(signal, interrupted);
+        if (!raw) return;
+        stdin.off("data", data);
+        stdin.setRawMode(false);
+        stdin.pause();
+      };
+    },
+  };
+}
+
+/** Writes a picture of how things stand. */
+function writeSvg(game: Game, file: string): void {
+  const drawing = game.drawing();
+  if (drawing === undefined) throw new UsageError(`${game.env.id} has no drawing; give its definition a draw function`);
+  try {
+    writeFileSync(file, toSvg(drawing));
+  } catch (error) {
+    throw new UsageError(`${file} cannot be written: ${(error as Error).message}`);
+  }
+  process.stderr.write(`wrote ${file}\n`);
+}
+
+async function play(what: string, options: CommandOptions): Promise<void> {
+  const env = await loadEnvironment(what, options);
+  const isTerminal = process.stdout.isTTY === true;
+  if (options.keys && !(isTerminal && process.stdin.isTTY))
+    throw new UsageError("--keys needs a terminal to read keys from");
+  const actions = actionRows(env, options.actions ?? []);
+  const steps = options.steps ?? (options.keys ? Number.POSITIVE_INFINITY : Math.max(actions.length, DEFAULT_STEPS));
+  const keys = options.keys ? { keys: keysFor(env.id, env.action) } : {};
+  const pace = options.keys && options.fps === undefined ? "keys" : "clock";
+  const how: PlayOptions = { steps, fps: options.fps ?? DEFAULT_FPS, actions, pace, ...keys };
+  const game = new Game(env, options.seed);
+  try {
+    if (isTerminal) await playInTerminal(game, how, ownTerminal());
+    else playPlain(game, how, (text) => process.stdout.write(text));
+    if (options.svg !== undefined) writeSvg(game, options.svg);
+  } catch (error) {
+    // A scripted action that the environment does not have is a matter of usage.
+    if (error instanceof EnvironmentError) throw new UsageError(error.message);
+    throw error;
+  } finally {
+    game.dispose();
+  }
+}
+
+export function addPlay(program: Command): void {
+  program
+    .command("play")
+    .description("show an environment in the terminal")
+    .argument("<env>", "an id, or a file that exports an environment")
+    .option("--actions <numbers>", "actions to begin with, such as 0,1,1; then random ones", numbers)
+    .option("--keys", "play with the keyboard: every key is a step, or --fps sets the pace")
+    .option("--seed <n>", "the seed", whole(0, Number.MAX_SAFE_INTEGER), 0)
+    .option("--steps <n>", `how many steps (${DEFAULT_STEPS}; into a pipe, one episode)`, whole(0, 1e9))
+    .option("--fps <n>", `steps per second in a terminal (${DEFAULT_FPS})`, whole(1, 1000))
+    .option("--svg <file>", "write a picture of the last state")
+    .option("--export <name>", "which of several environments of a file")
+    .option("--data <folder>", "the folder with the MNIST files, for MNISTBandit-bsuite")
+    .action(play);
+}

@@ -1,0 +1,251 @@
+/**
+ * @file What vectors of games have in common: memory, checks before anything is changed, seeds, and errors.
+ *
+ * Who steps the games asks here first, lets them step, and comes back with what went wrong, if anything. The meaning of
+ * everything is that of VecEnv.
+ */
+import { bool, f32, f64, i32, type Scalar, u8 } from "../../kernel/declare.ts";
+import { allocate, free } from "../../kernel/kernel.ts";
+import { HostStream } from "../../random/index.ts";
+import { type ActionSpace, actionSize, EnvironmentError, type ObservationSpace, observationSize } from "../define.ts";
+import { contains, describeSpace } from "../spaces.ts";
+import type { Autoreset, StepArrays, VectorEnv } from "../vector/face.ts";
+import { GameError, type GameSpaces } from "./game.ts";
+import type { Failure, GameMemory, RowOptions } from "./rows.ts";
+
+export interface GameVecOptions {
+  /** A whole number from 0 on; 0 unless given. */
+  readonly seed?: number;
+  /** When ended environments start over; "same-step" unless given. */
+  readonly autoreset?: Autoreset;
+  /** Steps after which an episode is truncated; the game's own limit unless given, Infinity for none. */
+  readonly maxSteps?: number;
+  /** The index of the first environment; 0 unless given. */
+  readonly firstIndex?: number;
+}
+/** A game as vectors show it. */
+export interface GameEnv<O extends ObservationSpace, A extends ActionSpace> {
+  readonly id: string;
+  readonly observation: O;
+  readonly action: A;
+  readonly maxSteps: number | undefined;
+}
+
+const NO_LIMIT = 2 ** 31 - 1;
+const MODES: { readonly [M in Autoreset]: true } = { "same-step": true, "next-step": true, disabled: true };
+
+export function needWhole(what: string, value: number, least: number): number {
+  if (Number.isSafeInteger(value) && value >= least) return value;
+  throw new EnvironmentError(`${what} must be a whole number from ${least} on, it is ${value}`);
+}
+
+function observationType(space: ObservationSpace): Scalar<"f32"> | Scalar<"u8"> | Scalar<"i32"> {
+  if (space.kind === "discrete") return i32;
+  return space.dtype === "u8" ? u8 : f32;
+}
+
+function makeMemory(n: number, observation: ObservationSpace, action: ActionSpace): GameMemory {
+  const numbers = n * observationSize(observation);
+  const type = observationType(observation) as Scalar<"f32">;
+  return {
+    obs: allocate(type, numbers),
+    finalObs: allocate(type, numbers),
+    reward: allocate(f32, n),
+    terminated: allocate(bool, n),
+    truncated: allocate(bool, n),
+    actions: allocate((action.kind === "box" ? f32 : i32) as Scalar<"f32">, n * actionSize(action)),
+    which: allocate(bool, n),
+    ended: allocate(bool, n),
+    steps: allocate(i32, n),
+    episodes: allocate(i32, n),
+    runningReturn: allocate(f32, n),
+    episodeReturn: allocate(f32, n),
+    episodeLength: allocate(i32, n),
+    seeds: allocate(f64, n),
+  };
+}
+
+export class GameBoard<O extends ObservationSpace, A extends ActionSpace> {
+  readonly env: GameEnv<O, A>;
+  readonly n: number;
+  readonly autoreset: Autoreset;
+  readonly memory: GameMemory;
+  readonly out: StepArrays;
+  readonly rowOptions: RowOptions;
+  readonly #base: HostStream;
+  /** The episode whose seed is the next one of each environment. */
+  readonly #seeded: Int32Array;
+  #begun = false;
+  #disposed = false;
+
+  constructor(spaces: GameSpaces<O, A>, n: number, options: GameVecOptions) {
+    const { id = "game", observation, action, maxSteps } = spaces;
+    const { seed = 0, autoreset = "same-step", firstIndex = 0 } = options;
+    this.env = { id, observation, action, maxSteps };
+    this.n = needWhole(`${id}: the number of environments`, n, 1);
+    needWhole(`${id}: the seed`, seed, 0);
+    needWhole(`${id}: firstIndex`, firstIndex, 0);
+    if (!Object.hasOwn(MODES, autoreset))
+      throw new EnvironmentError(`${id}: autoreset is one of ${Object.keys(MODES).join(", ")}, not ${autoreset}`);
+    const limit = options.maxSteps ?? maxSteps ?? Number.POSITIVE_INFINITY;
+    if (limit !== Number.POSITIVE_INFINITY) needWhole(`${id}: maxSteps`, limit, 1);
+    this.autoreset = autoreset;
+    const space: ObservationSpace = observation;
+    this.rowOptions = {
+      autoreset,
+      limit: Math.min(limit, NO_LIMIT),
+      firstIndex,
+      observationSize: observationSize(space),
+      actionSize: actionSize(action),
+      observation: space.kind === "discrete" ? space : { kind: "box", start: 0, n: 0 },
+      bytes: space.kind === "box" && space.dtype === "u8",
+      scalarAction: action.kind === "discrete",
+    };
+    this.#base = new HostStream(seed >>> 0, Math.floor(seed / 2 ** 32));
+    this.#seeded = new Int32Array(n).fill(-1);
+    this.memory = makeMemory(n, space, action);
+    const { obs, finalObs, reward, terminated, truncated } = this.memory;
+    this.out = { obs, reward, terminated, truncated, finalObs };
+  }
+
+  #seedFor(i: number, episode: number): void {
+    if (this.#seeded[i] === episode) return;
+    const stream = this.#base.fold(this.rowOptions.firstIndex + i).fold(episode);
+    const low = stream.bits();
+    this.memory.seeds[i] = low + (stream.bits() >>> 11) * 2 ** 32;
+    this.#seeded[i] = episode;
+  }
+
+  #needUsable(): void {
+    if (this.#disposed) throw new EnvironmentError(`${this.env.id}: the vector has been disposed of`);
+  }
+
+  prepareReset(which: ArrayLike<number | boolean> | undefined): void {
+    this.#needUsable();
+    if (which !== undefined && which.length !== this.n)
+      throw new EnvironmentError(`${this.env.id}: a mask of ${which.length} does not fit ${this.n} environments`);
+    if (which !== undefined && !this.#begun) throw this.#notBegun();
+    const { memory } = this;
+    for (let i = 0; i < this.n; i++) {
+      const chosen = which === undefined || Boolean(which[i]);
+      memory.which[i] = chosen ? 1 : 0;
+      if (!chosen) continue;
+      memory.episodes[i] = which === undefined ? 0 : (memory.episodes[i] as number) + 1;
+      this.#seedFor(i, memory.episodes[i] as number);
+    }
+    // Until all have begun there is nothing to step.
+    if (which === undefined) this.#begun = false;
+  }
+  #notBegun(): EnvironmentError {
+    return new EnvironmentError(`${this.env.id}: call reset() first`);
+  }
+
+  prepareStep(actions: ArrayLike<number>): void {
+    this.#needUsable();
+    const { env, memory } = this;
+    const own = memory.actions;
+    if (actions.length !== own.length) {
+      const each = actionSize(env.action);
+      const wanted = each === 1 ? `${this.n} actions` : `${this.n} actions of ${each} numbers`;
+      throw new EnvironmentError(`${env.id}: ${actions.length} numbers are not ${wanted}; nothing was changed`);
+    }
+    if (!this.#begun) throw this.#notBegun();
+    this.#checkActions(actions);
+    const over = this.autoreset === "disabled" ? memory.ended.indexOf(1) : -1;
+    if (over >= 0)
+      throw new EnvironmentError(
+        `${env.id}: environment ${over} has ended; call reset(), or use autoreset "same-step" or "next-step". Nothing was changed`,
+      );
+    if (actions !== own) own.set(actions);
+    // Those that begin anew in this step.
+    if (this.autoreset !== "disabled")
+      for (let i = 0; i < this.n; i++) this.#seedFor(i, (memory.episodes[i] as number) + 1);
+  }
+
+  /** Whole numbers in range, and no NaN: games clip what is too large. */
+  #checkActions(actions: ArrayLike<number>): void {
+    const { action, id }: GameEnv<ObservationSpace, ActionSpace> = this.env;
+    const each = actionSize(action);
+    const fits = (i: number): boolean => {
+      if (action.kind === "discrete") return contains(action, actions[i]);
+      for (let k = 0; k < each; k++) {
+        const x = actions[i * each + k] as number;
+        if (Number.isNaN(x)) return false;
+        if (action.kind === "multiDiscrete" && !(Number.isInteger(x) && x >= 0 && x < (action.counts[k] as number)))
+          return false;
+      }
+      return true;
+    };
+    for (let i = 0; i < this.n; i++)
+      if (!fits(i)) {
+        const given = Array.from({ length: each }, (_, k) => actions[i * each + k]).join(", ");
+        throw new EnvironmentError(
+          `${id}: action ${given} of environment ${i} is not in ${describeSpace(action)}; nothing was changed`,
+        );
+      }
+  }
+
+  /** The arrays, or the error that came up. */
+  finish(failure: Failure | undefined): StepArrays {
+    if (failure) throw this.failed(failure);
+    this.#begun = true;
+    return this.out;
+  }
+  /** Forgets where the games stand: the next call has to be a reset of all. */
+  failed({ index, message, ...more }: Failure): GameError {
+    this.#begun = false;
+    return new GameError(`${this.env.id}: environment ${index}: ${message}; reset() starts all over`, index, more);
+  }
+
+  /** Gives the memory back unless someone may still write to it; whether there was anything to do. */
+  dispose(quiet = true): boolean {
+    if (this.#disposed) return false;
+    this.#disposed = true;
+    if (quiet) for (const array of Object.values(this.memory)) free(array);
+    return true;
+  }
+}
+
+/** The face of a vector of games, over its board. */
+export abstract class GameVec<O extends ObservationSpace, A extends ActionSpace> implements VectorEnv {
+  protected readonly board: GameBoard<O, A>;
+
+  constructor(board: GameBoard<O, A>) {
+    this.board = board;
+  }
+
+  get env(): GameEnv<O, A> {
+    return this.board.env;
+  }
+  get n(): number {
+    return this.board.n;
+  }
+  get autoreset(): Autoreset {
+    return this.board.autoreset;
+  }
+  get out(): StepArrays {
+    return this.board.out;
+  }
+  get episodeReturn(): Float32Array {
+    return this.board.memory.episodeReturn;
+  }
+  get episodeLength(): Int32Array {
+    return this.board.memory.episodeLength;
+  }
+  /** Episodes that each environment has begun, less one. */
+  get episodes(): Int32Array {
+    return this.board.memory.episodes;
+  }
+  /** Steps of the current episodes. */
+  get steps(): Int32Array {
+    return this.board.memory.steps;
+  }
+  /** The array that steps read actions from: filling it and handing it over saves a copy. */
+  get actions(): Float32Array | Int32Array {
+    return this.board.memory.actions;
+  }
+
+  abstract reset(which?: ArrayLike<number | boolean>): StepArrays;
+  abstract step(actions: ArrayLike<number>): StepArrays;
+  abstract dispose(): void;
+}

@@ -1,0 +1,59 @@
+/**
+ * @file An episode again: any that was ever played is a function of the seed, the environment's index, the episode's
+ * number and the actions.
+ */
+import type { Environment } from "../define.ts";
+import type { StepArrays } from "./arrays.ts";
+import { needCount, type VecEnvOptions } from "./options.ts";
+import { VecEnv } from "./vecEnv.ts";
+
+export interface EpisodeOptions<E extends Environment>
+  extends Pick<VecEnvOptions<E["params"]>, "seed" | "params" | "maxSteps" | "target"> {
+  /** The environment's index among all: `firstIndex` of its VecEnv, plus its place in it. 0 unless given. */
+  readonly index?: number;
+  /** Which of its episodes; 0 unless given. */
+  readonly episode?: number;
+  /** One after the other; those behind the end of the episode are not taken. */
+  readonly actions: ArrayLike<number>;
+}
+
+/** An episode, step by step; plain arrays, which are the caller's. */
+export interface Episode extends Omit<StepArrays, "finalObs"> {
+  /** What the episode began with. */
+  readonly firstObs: StepArrays["obs"];
+  readonly steps: number;
+  readonly return: number;
+  /** Whether it came to its end with these actions. */
+  readonly ended: boolean;
+}
+
+/** Plays one episode with given actions: the one that a VecEnv with the same seed, parameters and limit played. */
+export function replayEpisode<E extends Environment>(env: E, options: EpisodeOptions<E>): Episode {
+  const { index = 0, episode = 0, actions, ...rest } = options;
+  needCount(`${env.id}: the episode`, episode, 0);
+  const vec = new VecEnv(env, 1, { ...rest, firstIndex: index, autoreset: "disabled", threads: 1 });
+  try {
+    vec.reset();
+    if (episode > 0) {
+      vec.episodes[0] = episode - 1;
+      vec.reset([1]);
+    }
+    const firstObs = vec.out.obs.slice();
+    const each = vec.actions.length;
+    if (actions.length === 0 || actions.length % each !== 0) vec.step(actions);
+    const { obs, reward, terminated, truncated, rounds } = vec.collect(actions, actions.length / each);
+    const { steps, ended, return: total } = vec.getState(0);
+    return {
+      firstObs,
+      obs: obs.slice(0, rounds * firstObs.length),
+      reward: reward.slice(0, rounds),
+      terminated: terminated.slice(0, rounds),
+      truncated: truncated.slice(0, rounds),
+      steps,
+      ended,
+      return: total,
+    };
+  } finally {
+    vec.dispose();
+  }
+}
