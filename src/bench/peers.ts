@@ -2,12 +2,13 @@
  * @file Python peers: virtual environments under `.peers/`, made on demand, and scripts run in them.
  *
  * Two environments, because their packages want different versions of the same things. The lists are pinned. A
- * finished environment carries a stamp with its list; an interrupted or changed one is made anew. A script reads
- * one JSON document from stdin and prints one; what it writes to stderr is progress.
+ * finished environment carries a stamp with its list; an interrupted or changed one is made anew. A script answers
+ * each line of JSON with another; what it writes to stderr is progress.
  */
-import { spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { LockstepError } from "../platform/errors.ts";
 
 export interface PeerGroup {
@@ -53,42 +54,25 @@ export interface PeerOptions {
 
 const PYTHON_NAMES = process.platform === "win32" ? ["python", "py"] : ["python3", "python"];
 const SECONDS_PER_PROGRESS_LINE = 15;
+const TAIL_LINES = 12;
 
 interface Finished {
   readonly code: number;
-  readonly stdout: string;
-  /** The last lines of stderr. */
+  /** The last lines that it wrote. */
   readonly tail: string;
 }
 
-/** Runs a program to its end; stderr lines go to `onLine` as they come. Code -1: it could not be started. */
-function runProgram(
-  program: string,
-  args: readonly string[],
-  onLine: (line: string) => void,
-  input = "",
-): Promise<Finished> {
+/** Runs a program to its end. Code -1: it could not be started. */
+function runProgram(program: string, args: readonly string[]): Promise<Finished> {
   return new Promise((resolve) => {
-    const child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"] });
-    // A program that ends before it has read its input tells us by its exit code.
-    child.stdin.on("error", () => {}).end(input);
-    let stdout = "";
-    let pending = "";
-    const tail: string[] = [];
-    child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
-      stdout += chunk;
-    });
-    child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
-      const lines = (pending + chunk).split("\n");
-      pending = lines.pop() ?? "";
-      for (const line of lines) {
-        tail.push(line);
-        if (tail.length > 12) tail.shift();
-        onLine(line);
-      }
-    });
-    const finish = (code: number, extra: string): void =>
-      resolve({ code, stdout, tail: [...tail, pending, extra].filter((line) => line.trim() !== "").join("\n") });
+    const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+    const output: string[] = [];
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding("utf8").on("data", (chunk: string) => output.push(chunk));
+    const finish = (code: number, extra: string): void => {
+      const lines = (output.join("") + extra).split("\n").filter((line) => line.trim() !== "");
+      resolve({ code, tail: lines.slice(-TAIL_LINES).join("\n") });
+    };
     child.on("error", (error) => finish(-1, error.message));
     child.on("close", (code) => finish(code ?? 1, ""));
   });
@@ -96,7 +80,7 @@ function runProgram(
 
 async function findPython(options: PeerOptions): Promise<string> {
   for (const name of options.python === undefined ? PYTHON_NAMES : [options.python]) {
-    const { code } = await runProgram(name, ["-c", "import sys, venv; sys.exit(sys.version_info < (3, 10))"], () => {});
+    const { code } = await runProgram(name, ["-c", "import sys, venv; sys.exit(sys.version_info < (3, 10))"]);
     if (code === 0) return name;
   }
   throw new PeerError("no Python 3.10 or later with venv was found: install Python, or run without --peers");
@@ -111,16 +95,16 @@ async function makeEnvironment(group: PeerGroup, folder: string, options: PeerOp
   for (const line of group.packages) options.say(`peers:   ${line}`);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(options.root, { recursive: true });
-  const venv = await runProgram(python, ["-m", "venv", folder], () => {});
-  if (venv.code !== 0) throw new PeerError(`python -m venv failed:\n${venv.tail || venv.stdout}`);
+  const venv = await runProgram(python, ["-m", "venv", folder]);
+  if (venv.code !== 0) throw new PeerError(`python -m venv failed:\n${venv.tail}`);
   const begin = Date.now();
   const clock = setInterval(() => {
     options.say(`peers: installing "${group.name}", ${Math.round((Date.now() - begin) / 1000)} s`);
   }, SECONDS_PER_PROGRESS_LINE * 1000);
   const args = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", ...group.packages];
-  const pip = await runProgram(pythonIn(folder), args, () => {});
+  const pip = await runProgram(pythonIn(folder), args);
   clearInterval(clock);
-  if (pip.code !== 0) throw new PeerError(`pip could not install "${group.name}":\n${pip.tail || pip.stdout}`);
+  if (pip.code !== 0) throw new PeerError(`pip could not install "${group.name}":\n${pip.tail}`);
   writeFileSync(join(folder, "lockstep.json"), JSON.stringify(group.packages));
 }
 
@@ -133,18 +117,50 @@ export async function ensurePeers(group: PeerGroup, options: PeerOptions): Promi
   return pythonIn(folder);
 }
 
-/** Runs a script with JSON in and JSON out. */
-export async function runPeer(
-  python: string,
-  script: string,
-  input: unknown,
-  say: (line: string) => void,
-): Promise<unknown> {
-  const finished = await runProgram(python, ["-u", "-c", script], say, JSON.stringify(input));
-  if (finished.code !== 0) throw new PeerError(`the peer's script ended with code ${finished.code}:\n${finished.tail}`);
-  try {
-    return JSON.parse(finished.stdout);
-  } catch {
-    throw new PeerError(`the peer's script printed no JSON but: ${finished.stdout.slice(0, 200)}`);
+/** A script that is running: it answers one line of JSON with another. */
+export class PeerProcess {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #waiting: { resolve(answer: unknown): void; reject(error: PeerError): void }[] = [];
+  readonly #tail: string[] = [];
+  #failure: PeerError | undefined;
+
+  constructor(python: string, script: string, say: (line: string) => void) {
+    this.#child = spawn(python, ["-u", "-c", script]);
+    createInterface({ input: this.#child.stdout }).on("line", (line) => this.#answer(line));
+    createInterface({ input: this.#child.stderr }).on("line", (line) => {
+      this.#tail.push(line);
+      if (this.#tail.length > TAIL_LINES) this.#tail.shift();
+      say(line);
+    });
+    // A script that ends before it has read its input tells us by its exit code.
+    this.#child.stdin.on("error", () => {});
+    this.#child.on("error", (error) => this.#fail(error.message));
+    this.#child.on("close", (code) => this.#fail(`it ended with code ${code}:\n${this.#tail.join("\n")}`));
+  }
+
+  #answer(line: string): void {
+    const first = this.#waiting.shift();
+    try {
+      first?.resolve(JSON.parse(line));
+    } catch {
+      first?.reject(new PeerError(`the peer's script printed no JSON but: ${line.slice(0, 200)}`));
+    }
+  }
+  #fail(reason: string): void {
+    this.#failure ??= new PeerError(`the peer's script does not answer: ${reason}`);
+    for (const { reject } of this.#waiting.splice(0)) reject(this.#failure);
+  }
+
+  ask(request: unknown): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.#failure) return reject(this.#failure);
+      this.#waiting.push({ resolve, reject });
+      this.#child.stdin.write(`${JSON.stringify(request)}\n`);
+    });
+  }
+
+  /** Ends the script. */
+  close(): void {
+    this.#child.kill();
   }
 }

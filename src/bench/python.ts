@@ -1,21 +1,23 @@
 /**
- * @file Peers in Python, measured as our own arms are: one script per suite, put behind a common beginning.
+ * @file Peers in Python, timed in turns with our own arms: one script per suite, put behind a common beginning.
  *
- * A script registers arms: a function without arguments for the clock, and the arrays it computes for the gate. Arrays
- * travel as hexadecimal bytes with their type. Python runs in a process of its own, on one thread unless the suite
- * asks for more, before or after our arms and never at the same time.
+ * A script registers arms: a function without arguments for the clock, and the arrays it computes for the gate. Then it
+ * waits: whenever an arm's turn comes it runs a number of calls and says how long they took. Arrays travel as
+ * hexadecimal bytes with their type. Python runs in a process of its own, on one thread unless the suite asks for more.
  */
 import { storageIn, type TypedArray, viewArray } from "../ir/arrays.ts";
 import { STORAGE_BYTES, type StorageType } from "../ir/types.ts";
 import { gate, type Tolerance } from "./gate.ts";
-import { ensurePeers, PEER_GROUPS, PeerError, type PeerGroupName, runPeer } from "./peers.ts";
-import type { Params } from "./result.ts";
+import { ensurePeers, PEER_GROUPS, PeerError, type PeerGroupName, PeerProcess } from "./peers.ts";
 import type { Recorder } from "./suite.ts";
+import type { RemoteArm } from "./timing.ts";
 
-/** `task` is the input, `arrays` what was handed over; `arm(...)` measures; `finish()` prints. */
+/** `task` is the input, `arrays` what was handed over; `arm(...)` registers; `serve()` ends a script. */
 const PRELUDE = `
 import json, os, sys, time
-task = json.load(sys.stdin)
+wire = os.fdopen(os.dup(1), "w", buffering=1)
+os.dup2(2, 1)
+task = json.loads(sys.stdin.readline())
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):
     os.environ[name] = str(task["threads"])
 os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
@@ -23,7 +25,8 @@ import numpy as np
 DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "u32": np.uint32, "u8": np.uint8}
 NAMES = {np.dtype(value): name for name, value in DTYPES.items()}
 arrays = {name: np.frombuffer(bytes.fromhex(data), DTYPES[dtype]).copy() for name, (dtype, data) in task["arrays"].items()}
-result = {"arms": [], "versions": {"numpy": np.__version__}, "skipped": {}}
+catalogue = {"arms": [], "versions": {"numpy": np.__version__}, "skipped": {}}
+runs = []
 
 def hexed(value):
     value = np.ascontiguousarray(value)
@@ -31,47 +34,40 @@ def hexed(value):
         value = value.astype(np.float64)
     return [NAMES[value.dtype], value.tobytes().hex()]
 
-def sampled(run):
-    count, begin = 1, time.perf_counter_ns()
-    while time.perf_counter_ns() - begin < task["warmUpNs"]:
-        start = time.perf_counter_ns()
-        for _ in range(count): run()
-        if time.perf_counter_ns() - start < task["sampleNs"]: count *= 2
-    found = []
-    for _ in range(task["samples"]):
-        start = time.perf_counter_ns()
-        for _ in range(count): run()
-        found.append((time.perf_counter_ns() - start) / count)
-    return found
-
-def each_call(run, calls):
-    for _ in range(calls // 10): run()
-    found = []
-    for _ in range(calls):
-        start = time.perf_counter_ns()
-        run()
-        found.append(time.perf_counter_ns() - start)
-    return found
-
-def arm(name, framework, run, outputs=None, calls=None):
-    """Measures run(); outputs maps names to arrays for the gate; with calls, every call is timed by itself."""
+def arm(name, framework, run, outputs=None, samples=None):
+    """Registers run() for the clock; outputs maps names to arrays for the gate; slow arms may ask for fewer samples."""
     out = {key: hexed(value) for key, value in (outputs or {}).items()}
     print(framework, name, file=sys.stderr)
-    ns = each_call(run, calls) if calls else sampled(run)
-    result["arms"].append({"name": name, "framework": framework, "ns": ns, "outputs": out})
+    catalogue["arms"].append({"name": name, "framework": framework, "outputs": out, "samples": samples})
+    runs.append(run)
 
 def package(name):
     """Imports a package and notes its version; None, and a note, when it is not there."""
     try:
         module = __import__(name)
-        result["versions"][name] = getattr(module, "__version__", "unknown")
+        catalogue["versions"][name] = getattr(module, "__version__", "unknown")
         return module
     except Exception as error:
-        result["skipped"][name] = str(error)
+        catalogue["skipped"][name] = str(error)
         return None
 
-def finish():
-    print(json.dumps(result))
+def taken(run, calls):
+    span = range(calls)
+    begin = time.perf_counter_ns()
+    for _ in span: run()
+    return time.perf_counter_ns() - begin
+
+def say(value):
+    wire.write(json.dumps(value) + "\\n")
+    wire.flush()
+
+def serve():
+    """Says what there is, then answers turns until the input ends."""
+    say(catalogue)
+    for line in sys.stdin:
+        turn = json.loads(line)
+        run = runs[turn["arm"]]
+        say([taken(run, 1) for _ in range(turn["calls"])] if turn["each"] else taken(run, turn["calls"]))
 `;
 
 type WireArray = readonly [dtype: StorageType, hex: string];
@@ -89,10 +85,10 @@ function fromWire([dtype, hex]: WireArray): TypedArray {
 interface WireArm {
   readonly name: string;
   readonly framework: string;
-  readonly ns: readonly number[];
   readonly outputs: { readonly [name: string]: WireArray };
+  readonly samples: number | null;
 }
-interface WireResult {
+interface Catalogue {
   readonly arms: readonly WireArm[];
   readonly versions: { readonly [name: string]: string };
   readonly skipped: { readonly [name: string]: string };
@@ -101,7 +97,7 @@ interface WireResult {
 /** What a suite asks of Python. */
 export interface PythonTask {
   readonly group: PeerGroupName;
-  /** Python that calls `arm(name, framework, run, outputs)` for each arm, and `finish()` at the end. */
+  /** Python that calls `arm(name, framework, run, outputs)` for each arm, and `serve()` at the end. */
   readonly script: string;
   /** Handed over as numpy arrays. */
   readonly arrays: { readonly [name: string]: TypedArray };
@@ -110,52 +106,72 @@ export interface PythonTask {
   readonly threads?: number;
 }
 
-/** One arm that was measured in Python. */
-export interface PythonArm {
-  readonly name: string;
-  readonly framework: string;
-  readonly ns: readonly number[];
-  readonly outputs: { readonly [name: string]: TypedArray };
+/** What the peers' outputs are held against before their figures count. */
+export interface Expected {
+  readonly outputs: { readonly [output: string]: ArrayLike<number> };
+  /** One for all frameworks, or by framework. */
+  readonly tolerance: Tolerance | ((framework: string) => Tolerance);
 }
 
-/** The arms that Python measured; none, and a note in the report, where that is not possible. */
-export async function measureInPython(recorder: Recorder, task: PythonTask): Promise<readonly PythonArm[]> {
+/** Arms that wait in Python for their turns. */
+export class PythonPeers {
+  readonly #recorder: Recorder;
+  readonly #process: PeerProcess | undefined;
+  readonly #arms: readonly WireArm[];
+
+  constructor(recorder: Recorder, started?: { readonly process: PeerProcess; readonly arms: readonly WireArm[] }) {
+    this.#recorder = recorder;
+    this.#process = started?.process;
+    this.#arms = started?.arms ?? [];
+  }
+
+  /** The arms of a workload whose outputs are those expected; the others are noted as failed. */
+  arms(name: string, expected: Expected): readonly RemoteArm[] {
+    return this.#arms.flatMap((arm, index) =>
+      arm.name === name && this.#holds(arm, expected) ? [this.#remote(index, arm)] : [],
+    );
+  }
+  #holds({ name, framework, outputs }: WireArm, expected: Expected): boolean {
+    const { tolerance } = expected;
+    return this.#recorder.passes(`${name} in ${framework}`, () => {
+      for (const [output, wanted] of Object.entries(expected.outputs)) {
+        const found = outputs[output];
+        const limit = typeof tolerance === "function" ? tolerance(framework) : tolerance;
+        gate(`${name}.${output} in ${framework}`, found ? fromWire(found) : [], wanted, limit);
+      }
+    });
+  }
+  #remote(arm: number, { framework, samples }: WireArm): RemoteArm {
+    const ask = (calls: number, each: boolean): Promise<unknown> =>
+      this.#process?.ask({ arm, calls, each }) ?? Promise.reject(new PeerError("the peer's script has ended"));
+    return {
+      framework,
+      time: (calls) => ask(calls, false) as Promise<number>,
+      timeEach: (calls) => ask(calls, true) as Promise<readonly number[]>,
+      ...(samples === null ? {} : { samples }),
+    };
+  }
+
+  close(): void {
+    this.#process?.close();
+  }
+}
+
+/** Starts a suite's script; no arms where peers are not asked for, or, with a note, where that is not possible. */
+export async function startPython(recorder: Recorder, task: PythonTask): Promise<PythonPeers> {
+  if (!recorder.options.peers) return new PythonPeers(recorder);
   const say = (line: string): void => recorder.say(line);
   const arrays = Object.fromEntries(Object.entries(task.arrays).map(([name, array]) => [name, toWire(array)]));
-  const input = { ...task.input, ...recorder.timing, threads: task.threads ?? 1, arrays };
-  let result: WireResult;
   try {
     const python = await ensurePeers(PEER_GROUPS[task.group], { root: process.cwd(), say });
-    result = (await runPeer(python, PRELUDE + task.script, input, say)) as WireResult;
+    const started = new PeerProcess(python, PRELUDE + task.script, say);
+    const found = (await started.ask({ ...task.input, threads: task.threads ?? 1, arrays })) as Catalogue;
+    for (const [name, version] of Object.entries(found.versions)) recorder.version(name, version);
+    for (const [name, reason] of Object.entries(found.skipped)) recorder.skip(`peer ${name}`, reason);
+    return new PythonPeers(recorder, { process: started, arms: found.arms });
   } catch (error) {
     if (!(error instanceof PeerError)) throw error;
     recorder.skip(`peers of the group ${task.group}`, error.message);
-    return [];
+    return new PythonPeers(recorder);
   }
-  for (const [name, version] of Object.entries(result.versions)) recorder.version(name, version);
-  for (const [name, reason] of Object.entries(result.skipped)) recorder.skip(`peer ${name}`, reason);
-  return result.arms.map(({ outputs, ...arm }) => ({
-    ...arm,
-    outputs: Object.fromEntries(Object.entries(outputs).map(([name, wire]) => [name, fromWire(wire)])),
-  }));
-}
-
-/** What an arm is held against before its figures count. */
-export interface PeerRow {
-  readonly category: string;
-  readonly params: Params;
-  readonly items: number;
-  readonly expected: { readonly [output: string]: ArrayLike<number> };
-  readonly tolerance: Tolerance;
-}
-
-/** Records a peer's row when its outputs are those expected; whether they are. */
-export function recordPeer(recorder: Recorder, arm: PythonArm, row: PeerRow): boolean {
-  const { name, framework, ns } = arm;
-  const { category, params, items } = row;
-  const check = (): void => {
-    for (const [output, expected] of Object.entries(row.expected))
-      gate(`${name}.${output} in ${framework}`, arm.outputs[output] ?? [], expected, row.tolerance);
-  };
-  return recorder.external({ name, category, framework, params, items, ns, gate: check });
 }

@@ -22,7 +22,7 @@ import {
 } from "./result.ts";
 import { median } from "./statistics.ts";
 import { systemBlock } from "./system.ts";
-import { type Arm, FULL, measure, QUICK, type TimingOptions } from "./timing.ts";
+import { type Arm, FULL, measure, measureEach, QUICK, type TimingOptions } from "./timing.ts";
 
 export interface BenchOptions {
   readonly quick: boolean;
@@ -75,22 +75,25 @@ export class Recorder {
   }
 
   /** Gate, then interleaved timing of all arms, then a row for each. */
-  workload(workload: Workload): Samples {
+  workload(workload: Workload): Promise<Samples> {
+    return this.#measured(workload, () => measure(workload.arms, this.timing));
+  }
+
+  /** The same, with every one of `calls` calls timed by itself. */
+  latencies(workload: Workload, calls: number): Promise<Samples> {
+    return this.#measured(workload, () => measureEach(workload.arms, calls));
+  }
+
+  async #measured(workload: Workload, take: () => Promise<Samples>): Promise<Samples> {
     this.say(`${workload.name}: ${workload.arms.map((arm) => arm.framework).join(", ")}`);
-    if (!this.#passes(workload.name, workload.gate)) return new Map();
-    const samples = measure(workload.arms, this.timing);
+    if (!this.passes(workload.name, workload.gate)) return new Map();
+    const samples = await take();
     for (const [framework, values] of samples) this.samples({ ...workload, framework }, values, workload.items);
     return samples;
   }
 
-  /** A row for samples taken in another process, when their gate holds; whether it does. */
-  external(row: Omit<Workload, "arms"> & { readonly framework: string; readonly ns: readonly number[] }): boolean {
-    const passes = this.#passes(`${row.name} in ${row.framework}`, row.gate);
-    if (passes) this.samples(row, row.ns, row.items);
-    return passes;
-  }
-
-  #passes(what: string, check: (() => void) | undefined): boolean {
+  /** Whether a gate holds; when not, that is noted, and the run ends with exit code 1. */
+  passes(what: string, check: (() => void) | undefined): boolean {
     try {
       check?.();
       return true;

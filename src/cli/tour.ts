@@ -86,7 +86,7 @@ function resultTable(rows: readonly Row[], speeds: ReadonlyMap<string, readonly 
   return columns([head, ...cells, last], [1, 4, 5]);
 }
 
-function tour(style: Style): string[] {
+async function tour(style: Style): Promise<string[]> {
   const rows: Row[] = [];
   const missing: string[] = [];
   for (const target of TARGET_NAMES) {
@@ -95,7 +95,7 @@ function tour(style: Style): string[] {
     else missing.push(wrap(`${target} is not available: ${found.reason}`, LINE));
   }
   const arms = rows.map(({ target, run }): Arm => ({ framework: target, run }));
-  const [head = "", ...table] = resultTable(rows, measure([...arms, rawArm()], TIMING));
+  const [head = "", ...table] = resultTable(rows, await measure([...arms, rawArm()], TIMING));
   const equal = new Set(rows.map((row) => row.checksum)).size === 1;
   const verdict = equal ? style.good("the same bits on every target") : style.bad("targets differ: this is a bug");
   const choice = chooseTarget();
@@ -120,7 +120,7 @@ export function addTour(program: Command): void {
   program
     .command("tour")
     .description("one kernel on every target found here, side by side")
-    .action(() => {
-      process.stdout.write(`${tour(styleFor(process.stdout)).join("\n")}\n`);
+    .action(async () => {
+      process.stdout.write(`${(await tour(styleFor(process.stdout))).join("\n")}\n`);
     });
 }

@@ -7,7 +7,7 @@ import { compareReports, comparisonToMarkdown, formatCount, formatNs, toMarkdown
 import { makeBar, makeComparison, makeRow, type Report } from "../../src/bench/result.ts";
 import { parseReport } from "../../src/bench/stored.ts";
 import { findSuite, medianOf, runSuite, type Suite } from "../../src/bench/suite.ts";
-import { measure } from "../../src/bench/timing.ts";
+import { measure, measureEach, type RemoteArm } from "../../src/bench/timing.ts";
 
 describe("timing", () => {
   /** A clock that only the work itself moves. */
@@ -23,20 +23,20 @@ describe("timing", () => {
     return { state, arms, clock: () => state.now };
   }
 
-  test("finds the cost of a call whatever the batch", () => {
+  test("finds the cost of a call whatever the batch", async () => {
     const { arms, clock } = fakeArms({ a: 10, b: 2500 });
-    const samples = measure(arms, { samples: 5, sampleNs: 1000, warmUpNs: 10_000 }, clock);
+    const samples = await measure(arms, { samples: 5, sampleNs: 1000, warmUpNs: 10_000 }, clock);
     expect(samples.get("a")).toEqual([10, 10, 10, 10, 10]);
     expect(samples.get("b")).toEqual([2500, 2500, 2500, 2500, 2500]);
   });
 
-  test("takes the arms in turn, in a rotating order", () => {
+  test("takes the arms in turn, in a rotating order", async () => {
     const { state, arms, clock } = fakeArms({ a: 10, b: 10, c: 10 });
-    measure(arms, { samples: 3, sampleNs: 10, warmUpNs: 100 }, clock);
+    await measure(arms, { samples: 3, sampleNs: 10, warmUpNs: 100 }, clock);
     expect(state.order).toBe("abc" + "abc" + "bca" + "cab");
   });
 
-  test("batches are long enough", () => {
+  test("batches are long enough", async () => {
     let calls = 0;
     let now = 0;
     const batches: number[] = [];
@@ -49,11 +49,11 @@ describe("timing", () => {
       calls++;
       now += 3;
     };
-    measure([{ framework: "a", run }], { samples: 2, sampleNs: 1000, warmUpNs: 5000 }, clock);
+    await measure([{ framework: "a", run }], { samples: 2, sampleNs: 1000, warmUpNs: 5000 }, clock);
     expect(batches.slice(-3)).toEqual([334, 0, 334]);
   });
 
-  test("an arm with a preparation is timed one call at a time, without the preparation", () => {
+  test("an arm with a preparation is timed one call at a time, without the preparation", async () => {
     let now = 0;
     let prepared = false;
     const arm = {
@@ -68,8 +68,29 @@ describe("timing", () => {
         now += 7;
       },
     };
-    const samples = measure([arm], { samples: 4, sampleNs: 1000, warmUpNs: 1 }, () => now);
+    const samples = await measure([arm], { samples: 4, sampleNs: 1000, warmUpNs: 1 }, () => now);
     expect(samples.get("a")).toEqual([7, 7, 7, 7]);
+  });
+
+  test("an arm elsewhere takes its turns by its own clock, and may be slow", async () => {
+    const { state, arms, clock } = fakeArms({ a: 10, b: 10 });
+    const remote: RemoteArm = {
+      framework: "r",
+      samples: 2,
+      time: async (calls) => {
+        if (!state.order.endsWith("r")) state.order += "r";
+        state.now += 50;
+        return calls * 400;
+      },
+      timeEach: async (calls) => Array.from({ length: calls }, (_, k) => k),
+    };
+    const samples = await measure([...arms, remote], { samples: 3, sampleNs: 1000, warmUpNs: 100 }, clock);
+    expect(samples.get("r")).toEqual([400, 400]);
+    expect(samples.get("a")).toEqual([10, 10, 10]);
+    expect(state.order).toBe("abr" + "abr" + "bra" + "b");
+    const each = await measureEach([...arms, remote], 40, clock);
+    expect(each.get("a")).toEqual(new Array(40).fill(10));
+    expect(each.get("r")).toEqual(Array.from({ length: 40 }, (_, k) => k % 2));
   });
 });
 
@@ -93,7 +114,7 @@ const fake: Suite = {
   name: "fake",
   what: "for the tests",
   async run(recorder) {
-    const samples = recorder.workload({
+    const samples = await recorder.workload({
       name: "spin",
       category: "fake",
       params: { rounds: 10 },
@@ -110,7 +131,7 @@ const fake: Suite = {
       { id: "spin/slow", what: "an impossible one", relation: "<=", limit: 0, unit: "us" },
       medianOf(samples, "ours"),
     );
-    const wrong = recorder.workload({
+    const wrong = await recorder.workload({
       name: "wrong",
       category: "fake",
       params: {},

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { ensurePeers, PEER_GROUPS, PeerError, runPeer } from "../../src/bench/peers.ts";
+import { ensurePeers, PEER_GROUPS, PeerError, PeerProcess } from "../../src/bench/peers.ts";
 
 const root = mkdtempSync(join(tmpdir(), "lockstep-peers-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -40,12 +40,21 @@ describe("peers", () => {
     const script = `
 import json, sys
 print("working", file=sys.stderr)
-value = json.load(sys.stdin)
-print(json.dumps({"sum": sum(value["xs"]), "inside": sys.prefix != sys.base_prefix}))`;
-    expect(await runPeer(first, script, { xs: [1, 2, 3] }, options.say)).toEqual({ sum: 6, inside: true });
+for line in sys.stdin:
+    xs = json.loads(line)
+    print(json.dumps({"sum": sum(xs), "inside": sys.prefix != sys.base_prefix}) if xs else "hello")
+    if len(xs) == 1: sys.exit(3)`;
+    const peer = new PeerProcess(first, script, options.say);
+    const both = Promise.all([peer.ask([1, 2, 3]), peer.ask([4, 5])]);
+    expect(await both).toEqual([
+      { sum: 6, inside: true },
+      { sum: 9, inside: true },
+    ]);
     expect(lines).toEqual(["working"]);
-    await expect(runPeer(first, "raise SystemExit(3)", {}, options.say)).rejects.toThrow("ended with code 3");
-    await expect(runPeer(first, "print('hello')", {}, options.say)).rejects.toThrow("printed no JSON but: hello");
+    await expect(peer.ask([])).rejects.toThrow("printed no JSON but: hello");
+    expect(await peer.ask([7])).toEqual({ sum: 7, inside: true });
+    await expect(peer.ask([1, 2])).rejects.toThrow("ended with code 3");
+    await expect(peer.ask([1, 2])).rejects.toThrow("ended with code 3");
 
     // Made from another list: it has to be made anew, which needs a Python to make it with.
     writeFileSync(join(root, ".peers", "bare", "lockstep.json"), '["something else"]');

@@ -2,8 +2,8 @@
  * @file The workloads of the suite `buffers` in rlox and Stable-Baselines3, from the same transitions.
  */
 import { EXACT } from "../gate.ts";
-import { measureInPython, type PythonArm, recordPeer } from "../python.ts";
-import type { Recorder, Samples } from "../suite.ts";
+import { type Expected, type PythonPeers, startPython } from "../python.ts";
+import type { Recorder } from "../suite.ts";
 import {
   BATCHES,
   IMAGE,
@@ -40,20 +40,23 @@ class Calls:
     def next(self):
         self.number += 1
         return self.number
+calls = Calls()
 
-if rlox:
+def rlox_replay():
     ring = rlox.ReplayBuffer(stored, size, 1)
     seven = parts(7)
     def push():
         for _ in range(pushes): ring.push(*seven)
     push()
     arm("push", "rlox", push, {"wrong": wrong(ring.sample(32, 1))})
-    for n in range(stored): ring.push(*parts(n))
-    calls = Calls()
-    for batch in task["batches"]:
-        def sample(batch=batch): return ring.sample(batch, calls.next())
+    filled = rlox.ReplayBuffer(stored, size, 1)
+    for n in range(stored): filled.push(*parts(n))
+    def register(batch):
+        sample = lambda: filled.sample(batch, calls.next())
         arm("sample/%d" % batch, "rlox", sample, {"wrong": wrong(sample())})
-        arm("latency/%d" % batch, "rlox", sample, {"wrong": wrong(sample())}, calls=task["latencyCalls"])
+    for batch in task["batches"]: register(batch)
+
+def rlox_prioritized():
     ring = rlox.PrioritizedReplayBuffer(stored, size, 1, 0.6, 0.4)
     for n in range(stored): ring.push(*parts(n), priority=float(1 + n % 7))
     priorities = np.random.default_rng(1).random(task["prioritized"]) + 0.1
@@ -62,41 +65,42 @@ if rlox:
         ring.update_priorities(batch["indices"], priorities)
         return batch
     arm("prioritized", "rlox", prioritized, {"wrong": wrong(prioritized())})
-    image, capacity = task["image"], task["imageCapacity"]
+
+def rlox_images():
+    image = task["image"]
     frames = [np.full(image, 1, np.float32), np.full(image, 2, np.float32)]
     action = np.zeros(1, np.float32)
-    ring = rlox.ReplayBuffer(capacity, image, 1)
-    def push_images():
+    ring = rlox.ReplayBuffer(task["imageCapacity"], image, 1)
+    def push():
         for n in range(task["imagePushes"]): ring.push(frames[n & 1], action, 1.0, False, False, frames[(n + 1) & 1])
-    for _ in range(2): push_images()
+    for _ in range(2): push()
     batch = ring.sample(8, 1)
-    arm("images", "rlox", push_images, {"wrong": apart(batch["obs"], batch["next_obs"])})
-    del ring
+    arm("images", "rlox", push, {"wrong": apart(batch["obs"], batch["next_obs"])})
 
-if sb3:
+def sb3_images():
     from gymnasium import spaces
     from stable_baselines3.common.buffers import ReplayBuffer
-    image, capacity = task["image"], task["imageCapacity"]
-    def made(shape, room):
-        box = spaces.Box(-1, 1, (shape,), np.float32)
-        return ReplayBuffer(room, box, spaces.Box(-1, 1, (1,), np.float32), device="cpu", handle_timeout_termination=False)
-    ring = made(image, capacity)
+    image = task["image"]
+    box, one = spaces.Box(-1, 1, (image,), np.float32), spaces.Box(-1, 1, (1,), np.float32)
+    ring = ReplayBuffer(task["imageCapacity"], box, one, device="cpu", handle_timeout_termination=False)
     frames = [np.full((1, image), 1, np.float32), np.full((1, image), 2, np.float32)]
     action, reward, done = np.zeros((1, 1), np.float32), np.ones(1, np.float32), np.zeros(1, bool)
-    def push_images_sb3():
+    def push():
         for n in range(task["imagePushes"]): ring.add(frames[n & 1], frames[(n + 1) & 1], action, reward, done, [{}])
-    for _ in range(2): push_images_sb3()
+    for _ in range(2): push()
     batch = ring.sample(8)
-    arm("images", "stable-baselines3", push_images_sb3,
-        {"wrong": apart(batch.observations.numpy(), batch.next_observations.numpy())})
-finish()
+    arm("images", "stable-baselines3", push, {"wrong": apart(batch.observations.numpy(), batch.next_observations.numpy())})
+
+if rlox:
+    rlox_replay()
+    rlox_prioritized()
+    rlox_images()
+if sb3: sb3_images()
+serve()
 `;
 
-/** Peers' samples by workload and framework. */
-export async function measureBufferPeers(
-  recorder: Recorder,
-  latencyCalls: number,
-): Promise<ReadonlyMap<string, Samples>> {
+/** The peers, ready for their turns. */
+export function startBufferPeers(recorder: Recorder): Promise<PythonPeers> {
   const input = {
     observation: OBSERVATION,
     stored: STORED,
@@ -106,25 +110,9 @@ export async function measureBufferPeers(
     image: IMAGE,
     imageCapacity: IMAGE_CAPACITY,
     imagePushes: IMAGE_PUSHES,
-    latencyCalls,
   };
-  const found = new Map<string, Map<string, readonly number[]>>();
-  for (const arm of await measureInPython(recorder, { group: "torch", script: SCRIPT, arrays: {}, input })) {
-    if (!record(recorder, arm)) continue;
-    const samples = found.get(arm.name) ?? new Map<string, readonly number[]>();
-    samples.set(arm.framework, arm.ns);
-    found.set(arm.name, samples);
-  }
-  return found;
+  return startPython(recorder, { group: "torch", script: SCRIPT, arrays: {}, input });
 }
 
-function record(recorder: Recorder, arm: PythonArm): boolean {
-  const items = arm.name === "push" ? PUSHES : arm.name === "images" ? IMAGE_PUSHES : 1;
-  return recordPeer(recorder, arm, {
-    category: "buffers",
-    params: {},
-    items,
-    expected: { wrong: [0] },
-    tolerance: EXACT,
-  });
-}
+/** No sampled row may hold parts of two transitions. */
+export const ALL_RIGHT: Expected = { outputs: { wrong: [0] }, tolerance: EXACT };

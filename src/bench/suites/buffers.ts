@@ -2,17 +2,16 @@
  * @file The suite `buffers`: pushing, sampling and prioritised sampling, from the JavaScript call to the result, against
  * rlox and Stable-Baselines3. What each side gives is said in buffers-cases.ts.
  *
- * Arms that share one buffer's memory or none (pushes, images) are interleaved. Samples are not: each target is measured
- * alone, with a buffer of its own that nothing else has pushed out of the caches, which is how peers run in their own
- * process. Interleaved, a hundred thousand transitions each would evict one another between any two calls, and the
- * figures would be about that. The price: a change of the machine's speed between two targets is not evened out.
+ * All arms are interleaved. A hundred thousand transitions each do not fit together into the caches of one core, so
+ * each arm's first calls of a sample meet cold rows: ours and the peers' alike.
  */
 import { availability } from "../../runtime/targets.ts";
 import type { TargetName } from "../../targets/target.ts";
 import { EXACT, gate } from "../gate.ts";
+import type { PythonPeers } from "../python.ts";
 import type { BarSpec } from "../result.ts";
 import { percentile } from "../statistics.ts";
-import { medianOf, type Recorder, type Samples, type Suite } from "../suite.ts";
+import { medianOf, type Recorder, type Samples, type Suite, type Workload } from "../suite.ts";
 import type { Arm } from "../timing.ts";
 import {
   BATCHES,
@@ -29,7 +28,7 @@ import {
   pushers,
   STORED,
 } from "./buffers-cases.ts";
-import { measureBufferPeers } from "./buffers-peers.ts";
+import { ALL_RIGHT, startBufferPeers } from "./buffers-peers.ts";
 
 const TARGETS: readonly TargetName[] = ["native", "wasm", "js"];
 const LATENCY_CALLS = 2000;
@@ -41,42 +40,41 @@ const ONCE = "lockstep, f32 stored once";
 const SEPARATE = "lockstep, f32";
 const BYTES = "lockstep, u8 stored once";
 
-type Found = Map<string, Map<string, readonly number[]>>;
-type Missing = Map<string, string>;
+type Found = Map<string, Samples>;
 
-function keep(found: Found, name: string, samples: Samples): void {
-  const all = found.get(name) ?? new Map<string, readonly number[]>();
-  for (const [framework, ns] of samples) all.set(framework, ns);
-  found.set(name, all);
+/** What is measured, and with whom. */
+interface Run {
+  readonly recorder: Recorder;
+  readonly peers: PythonPeers;
+  readonly found: Found;
+  /** Targets that there are. */
+  readonly targets: readonly TargetName[];
+  readonly missing: ReadonlyMap<string, string>;
 }
 
-/** Runs `measure` for each target that is there. */
-function forTargets(missing: Missing, measure: (target: TargetName) => void): void {
-  for (const target of TARGETS) {
-    const found = availability(target);
-    if (found.target) measure(target);
-    else missing.set(target, found.reason);
-  }
+/** Our arms and the peers' in turns; the samples are kept under the workload's name. */
+async function measureArms(
+  run: Run,
+  workload: Pick<Workload, "name" | "params" | "items"> & { readonly gate: () => void },
+  ours: readonly Arm[],
+): Promise<void> {
+  const arms = [...ours, ...run.peers.arms(workload.name, ALL_RIGHT)];
+  run.found.set(workload.name, await run.recorder.workload({ ...workload, category: "buffers", arms }));
 }
 
-function measurePushes(recorder: Recorder, found: Found): void {
+async function measurePushes(run: Run): Promise<void> {
   const { slices, records, check } = pushers();
-  const arms: Arm[] = [
-    { framework: OURS, run: slices },
-    { framework: OBJECTS, run: records },
-  ];
-  const params = { observation: OBSERVATION, pushes: PUSHES };
   const runOnce = (): void => {
     slices();
     check();
     records();
     check();
   };
-  keep(
-    found,
-    "push",
-    recorder.workload({ name: "push", category: "buffers", params, items: PUSHES, arms, gate: runOnce }),
-  );
+  const params = { observation: OBSERVATION, pushes: PUSHES };
+  await measureArms(run, { name: "push", params, items: PUSHES, gate: runOnce }, [
+    { framework: OURS, run: slices },
+    { framework: OBJECTS, run: records },
+  ]);
 }
 
 /** How many times the bytes of u8 an f32 buffer takes: for observations, and with all other columns. */
@@ -86,13 +84,12 @@ interface Memory {
 }
 
 /** Pushes of images. */
-function measureImages(recorder: Recorder, found: Found): Memory {
+async function measureImages(run: Run): Promise<Memory> {
   const made = {
     [ONCE]: imagePusher("f32", "once"),
     [SEPARATE]: imagePusher("f32", "separate"),
     [BYTES]: imagePusher("u8", "once"),
   };
-  const arms = Object.entries(made).map(([framework, { run }]): Arm => ({ framework, run }));
   const check = (): void => {
     for (const one of Object.values(made)) {
       // Twice: the second round writes to memory that the first has touched.
@@ -102,69 +99,56 @@ function measureImages(recorder: Recorder, found: Found): Memory {
     }
   };
   const params = { observation: IMAGE, capacity: IMAGE_CAPACITY, pushes: IMAGE_PUSHES };
-  const workload = { name: "images", category: "buffers", params, items: IMAGE_PUSHES, arms, gate: check };
-  keep(found, "images", recorder.workload(workload));
+  const arms = Object.entries(made).map(([framework, { run: push }]): Arm => ({ framework, run: push }));
+  await measureArms(run, { name: "images", params, items: IMAGE_PUSHES, gate: check }, arms);
   const [floats, bytes] = [made[ONCE].bytes, made[BYTES].bytes];
   for (const one of Object.values(made)) one.dispose();
   return { observations: floats.observations / bytes.observations, all: floats.all / bytes.all };
 }
 
-/** Nanoseconds of every single call. */
-function latencies(run: () => unknown, calls: number): number[] {
-  for (let k = 0; k < calls / 10; k++) run();
-  const found: number[] = [];
-  for (let k = 0; k < calls; k++) {
-    const begin = performance.now();
-    run();
-    found.push((performance.now() - begin) * 1e6);
-  }
-  return found;
-}
-
-/** Targets one after the other; see the header. */
-function measureSamples(recorder: Recorder, found: Found, missing: Missing): void {
-  const drawn = new Map<number, Int32Array>();
-  forTargets(missing, (target) => {
-    const buffer = filledReplay(target);
-    for (const size of BATCHES) {
-      const params = { stored: STORED, observation: OBSERVATION, batch: size };
-      const check = (): void => {
+/** Medians over batches of calls, then every call by itself. */
+async function measureSamples(run: Run): Promise<void> {
+  const buffers = run.targets.map((target) => ({ target, buffer: filledReplay(target) }));
+  for (const size of BATCHES) {
+    const check = (): void => {
+      let drawn: Int32Array | undefined;
+      for (const { target, buffer } of buffers) {
         buffer.calls = 0;
         const batch = buffer.sample(size);
         checkBatch(target, batch);
-        if (!drawn.has(size)) drawn.set(size, Int32Array.from(batch.index));
-        gate(`index, ${target}`, batch.index, drawn.get(size) ?? [], EXACT);
-      };
-      const run = (): unknown => buffer.sample(size);
-      const name = `sample/${size}`;
-      const arms = [{ framework: target, run }];
-      keep(found, name, recorder.workload({ name, category: "buffers", params, items: 1, arms, gate: check }));
-      const ns = latencies(run, LATENCY_CALLS);
-      recorder.samples({ name: `latency/${size}`, category: "buffers", framework: target, params }, ns, 1);
-      keep(found, `latency/${size}`, new Map([[target, ns]]));
-    }
-    buffer.dispose();
-  });
+        drawn ??= Int32Array.from(batch.index);
+        gate(`index, ${target}`, batch.index, drawn, EXACT);
+      }
+    };
+    const name = `sample/${size}`;
+    const params = { stored: STORED, observation: OBSERVATION, batch: size };
+    const arms = buffers.map(({ target, buffer }): Arm => ({ framework: target, run: () => buffer.sample(size) }));
+    await measureArms(run, { name, params, items: 1, gate: check }, arms);
+    const all = [...arms, ...run.peers.arms(name, ALL_RIGHT)];
+    const latency = { name: `latency/${size}`, category: "buffers", params, items: 1, arms: all };
+    run.found.set(latency.name, await run.recorder.latencies(latency, LATENCY_CALLS));
+  }
+  for (const { buffer } of buffers) buffer.dispose();
 }
 
-function measurePrioritized(recorder: Recorder, found: Found, missing: Missing): void {
+async function measurePrioritized(run: Run): Promise<void> {
   const priorities = Float64Array.from({ length: PRIORITIZED_BATCH }, (_, k) => 0.1 + ((k * 37) % 101) / 101);
-  let sums: Float64Array | undefined;
-  forTargets(missing, (target) => {
+  const sides = run.targets.map((target) => {
     const buffer = filledPrioritized(target);
-    const run = (): void => buffer.updatePriorities(buffer.sample(PRIORITIZED_BATCH).index, priorities);
-    const check = (): void => {
-      checkBatch(target, buffer.sample(PRIORITIZED_BATCH));
-      run();
-      sums ??= Float64Array.from(buffer.tree.sums);
-      gate(`tree, ${target}`, buffer.tree.sums, sums, EXACT);
-    };
-    const params = { stored: STORED, observation: OBSERVATION, batch: PRIORITIZED_BATCH, alpha: 0.6, beta: 0.4 };
-    const arms = [{ framework: target, run }];
-    const workload = { name: "prioritized", category: "buffers", params, items: 1, arms, gate: check };
-    keep(found, "prioritized", recorder.workload(workload));
-    buffer.dispose();
+    const once = (): void => buffer.updatePriorities(buffer.sample(PRIORITIZED_BATCH).index, priorities);
+    return { target, buffer, once };
   });
+  const check = (): void => {
+    for (const { target, buffer, once } of sides) {
+      checkBatch(target, buffer.sample(PRIORITIZED_BATCH));
+      once();
+      gate(`tree, ${target}`, buffer.tree.sums, sides[0]?.buffer.tree.sums ?? [], EXACT);
+    }
+  };
+  const params = { stored: STORED, observation: OBSERVATION, batch: PRIORITIZED_BATCH, alpha: 0.6, beta: 0.4 };
+  const arms = sides.map(({ target, once }): Arm => ({ framework: target, run: once }));
+  await measureArms(run, { name: "prioritized", params, items: 1, gate: check }, arms);
+  for (const { buffer } of sides) buffer.dispose();
 }
 
 const p99 = (ns: readonly number[]): number =>
@@ -225,23 +209,36 @@ function recordBars(bars: Bars, memory: Memory): void {
   ratioBar(bars, "prioritized", "wasm", RLOX, 3, `sample and update ${PRIORITIZED_BATCH} prioritised, wasm`);
 }
 
-async function run(recorder: Recorder): Promise<void> {
-  const found: Found = new Map();
-  const missing: Missing = new Map();
-  measurePushes(recorder, found);
-  measureSamples(recorder, found, missing);
-  measurePrioritized(recorder, found, missing);
-  const memory = measureImages(recorder, found);
-  for (const [target, reason] of missing) recorder.skip(target, reason);
-  if (recorder.options.peers)
-    for (const [name, samples] of await measureBufferPeers(recorder, LATENCY_CALLS)) keep(found, name, samples);
-  const reason = (arm: string): string | undefined =>
-    missing.get(arm) ?? (recorder.options.peers ? undefined : "needs --peers");
-  recordBars({ recorder, found, reason }, memory);
+/** The targets there are, and why others are not. */
+function present(): Pick<Run, "targets" | "missing"> {
+  const targets: TargetName[] = [];
+  const missing = new Map<string, string>();
+  for (const target of TARGETS) {
+    const found = availability(target);
+    if (found.target) targets.push(target);
+    else missing.set(target, found.reason);
+  }
+  return { targets, missing };
+}
+
+async function runAll(recorder: Recorder): Promise<void> {
+  const run: Run = { recorder, peers: await startBufferPeers(recorder), found: new Map(), ...present() };
+  try {
+    await measurePushes(run);
+    await measureSamples(run);
+    await measurePrioritized(run);
+    const memory = await measureImages(run);
+    const reason = (arm: string): string | undefined =>
+      run.missing.get(arm) ?? (recorder.options.peers ? undefined : "needs --peers");
+    recordBars({ recorder, found: run.found, reason }, memory);
+  } finally {
+    run.peers.close();
+  }
+  for (const [target, reason] of run.missing) recorder.skip(target, reason);
 }
 
 export const buffersSuite: Suite = {
   name: "buffers",
   what: "pushing, sampling and prioritised sampling, against rlox and Stable-Baselines3",
-  run,
+  run: runAll,
 };

@@ -5,8 +5,8 @@
  * are made before the clock starts. rlox's batches are env-major, NumPy's rows of environments step-major.
  */
 import type { Tolerance } from "../gate.ts";
-import { measureInPython, recordPeer } from "../python.ts";
-import type { Recorder, Samples } from "../suite.ts";
+import { type Expected, type PythonPeers, startPython } from "../python.ts";
+import type { Recorder } from "../suite.ts";
 import { GAMMA, type GaeCase, LAMBDA, plainGae } from "./gae-cases.ts";
 
 /** What the seeds ask of every implementation; TorchRL computes part of it in f32 whatever it is given. */
@@ -50,56 +50,58 @@ def numpy_rows(r, v, d, last):
 def both(found):
     return {"advantages": np.asarray(found[0], np.float64).reshape(-1), "returns": np.asarray(found[1], np.float64).reshape(-1)}
 
+def rows(name, steps, environments, r, v, d, last):
+    if rlox:
+        run = lambda: rlox.compute_gae_batched_f32(r, v, d, last, steps, gamma, lam)
+        arm(name, "rlox env-major", run, both(run()))
+    shape = (environments, steps)
+    sr, sv, sd = (np.ascontiguousarray(x.reshape(shape).T) for x in (r, v, d))
+    run = lambda: numpy_rows(sr, sv, sd, last)
+    turned = [np.ascontiguousarray(x.T) for x in run()]
+    arm(name, "numpy step-major", run, both(turned))
+
+def by_torchrl(name, steps, r, v, d, end):
+    column = lambda x: torch.from_numpy(x.copy()).reshape(-1, 1)
+    tr, tv, tn, td = column(r), column(v), column(np.append(v[1:], end)), column(d).bool()
+    def add(label, function):
+        run = lambda: function(gamma, lam, tv, tn, tr, td, td)
+        arm(name, label, run, both([x.numpy() for x in run()]), samples=None if steps < 2048 else 11)
+    add("torchrl", generalized_advantage_estimate)
+    add("torchrl vec", vec_generalized_advantage_estimate)
+
+def trajectory(name, steps, r, v, d, end):
+    if rlox:
+        run = lambda: rlox.compute_gae(r, v, d, end, gamma, lam)
+        arm(name, "rlox", run, both(run()))
+    run = lambda: numpy_loop(r, v, d, end)
+    arm(name, "numpy loop", run, both(run()), samples=None if steps < 8192 else 11)
+    if torchrl: by_torchrl(name, steps, r, v, d, end)
+
 for case in task["cases"]:
     name, steps, environments = case["name"], case["steps"], case["environments"]
     r, v, d, last = (arrays[name + "." + key] for key in ("rewards", "values", "dones", "last"))
     d = d.astype(r.dtype)
-    if environments == 0:
-        end = float(last[0])
-        if rlox:
-            run = lambda: rlox.compute_gae(r, v, d, end, gamma, lam)
-            arm(name, "rlox", run, both(run()))
-        run = lambda: numpy_loop(r, v, d, end)
-        arm(name, "numpy loop", run, both(run()), calls=None if steps < 8192 else 30)
-        if torchrl:
-            column = lambda x: torch.from_numpy(x.copy()).reshape(-1, 1)
-            tr, tv = column(r), column(v)
-            tn = column(np.append(v[1:], end))
-            td = column(d).bool()
-            for label, function in (("torchrl", generalized_advantage_estimate), ("torchrl vec", vec_generalized_advantage_estimate)):
-                run = lambda: function(gamma, lam, tv, tn, tr, td, td)
-                arm(name, label, run, both([x.numpy() for x in run()]), calls=None if steps < 2048 else 20)
-    else:
-        if rlox:
-            run = lambda: rlox.compute_gae_batched_f32(r, v, d, last, steps, gamma, lam)
-            arm(name, "rlox env-major", run, both(run()))
-        shape = (environments, steps)
-        sr, sv, sd = (np.ascontiguousarray(x.reshape(shape).T) for x in (r, v, d))
-        run = lambda: numpy_rows(sr, sv, sd, last)
-        turned = [np.ascontiguousarray(x.T) for x in run()]
-        arm(name, "numpy step-major", run, both(turned))
-finish()
+    if environments == 0: trajectory(name, steps, r, v, d, float(last[0]))
+    else: rows(name, steps, environments, r, v, d, last)
+serve()
 `;
 
-/** Measures the peers and adds their rows; samples by workload and framework. */
-export async function measureGaePeers(
-  recorder: Recorder,
-  cases: readonly GaeCase[],
-): Promise<ReadonlyMap<string, Samples>> {
+/** The peers, ready for their turns. */
+export function startGaePeers(recorder: Recorder, cases: readonly GaeCase[]): Promise<PythonPeers> {
   const arrays = Object.fromEntries(
     cases.flatMap((one) => Object.entries(one.arrays).map(([key, array]) => [`${one.name}.${key}`, array])),
   );
   const names = cases.map(({ name, steps, environments }) => ({ name, steps, environments }));
-  const input = { gamma: GAMMA, lambda: LAMBDA, cases: names };
-  const found = new Map<string, Map<string, readonly number[]>>();
-  for (const arm of await measureInPython(recorder, { group: "torch", script: SCRIPT, arrays, input })) {
-    const one = cases.find((c) => c.name === arm.name);
-    if (one === undefined) continue;
-    const tolerance = arm.framework.startsWith("torchrl") ? TORCHRL : one.environments > 0 ? SINGLE : DOUBLE;
-    const row = { category: "gae", params: one.params, items: one.items, expected: plainGae(one), tolerance };
-    if (!recordPeer(recorder, arm, row)) continue;
-    const samples = found.get(one.name) ?? new Map<string, readonly number[]>();
-    found.set(one.name, samples.set(arm.framework, arm.ns));
-  }
-  return found;
+  return startPython(recorder, {
+    group: "torch",
+    script: SCRIPT,
+    arrays,
+    input: { gamma: GAMMA, lambda: LAMBDA, cases: names },
+  });
 }
+
+/** What they have to compute. */
+export const expectedGae = (one: GaeCase): Expected => ({
+  outputs: plainGae(one),
+  tolerance: (framework) => (framework.startsWith("torchrl") ? TORCHRL : one.environments > 0 ? SINGLE : DOUBLE),
+});

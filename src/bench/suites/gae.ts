@@ -8,8 +8,9 @@ import type { TargetName } from "../../targets/target.ts";
 import { EXACT, gate, type Tolerance } from "../gate.ts";
 import type { BarSpec } from "../result.ts";
 import type { Recorder, Samples, Suite } from "../suite.ts";
+import type { Arm } from "../timing.ts";
 import { type GaeCase, gaeCases, plainGae, type Side } from "./gae-cases.ts";
-import { measureGaePeers } from "./gae-peers.ts";
+import { expectedGae, startGaePeers } from "./gae-peers.ts";
 
 const TARGETS: readonly TargetName[] = ["native", "wasm"];
 
@@ -36,7 +37,7 @@ function byRow(one: GaeCase, side: Side, values: ArrayLike<number>): ArrayLike<n
 }
 
 /** Every side against the plain loop, and our targets against each other bit for bit. */
-function check(one: GaeCase, sides: readonly Side[]): void {
+function checkSides(one: GaeCase, sides: readonly Side[]): void {
   const wanted = plainGae(one);
   const tolerance = PLAIN[one.environments > 0 ? "f32" : "f64"];
   for (const side of sides) {
@@ -51,54 +52,59 @@ function check(one: GaeCase, sides: readonly Side[]): void {
         gate(`${side.framework} against ${other.framework}`, side.outputs.advantages, other.outputs.advantages, EXACT);
 }
 
-function measureOurs(
-  recorder: Recorder,
-  cases: readonly GaeCase[],
-  missing: Map<string, string>,
-): Map<string, Samples> {
-  const found = new Map<string, Samples>();
-  for (const one of cases) {
-    const sides: Side[] = [];
-    for (const target of TARGETS) {
-      try {
-        const these = one.on(target);
-        for (const side of these) side.run();
-        sides.push(...these);
-      } catch (error) {
-        if (!(error instanceof LockstepError)) throw error;
-        missing.set(target, error.message);
-      }
+/** Our sides of a workload, on the targets that there are. */
+function sidesOf(one: GaeCase, missing: Map<string, string>): Side[] {
+  return TARGETS.flatMap((target) => {
+    try {
+      const sides = one.on(target);
+      for (const side of sides) side.run();
+      return sides;
+    } catch (error) {
+      if (!(error instanceof LockstepError)) throw error;
+      missing.set(target, error.message);
+      return [];
     }
-    const { name, params, items } = one;
-    const arms = sides.map(({ framework, run }) => ({ framework, run }));
-    found.set(name, recorder.workload({ name, category: "gae", params, items, arms, gate: () => check(one, sides) }));
+  });
+}
+
+/** Ratios to every peer, and bars against rlox. */
+function record(recorder: Recorder, one: GaeCase, samples: Samples, missing: ReadonlyMap<string, string>): void {
+  const { name, environments } = one;
+  const rlox = environments > 0 ? "rlox env-major" : "rlox";
+  const peers = [...samples.keys()].filter((framework) => !TARGETS.some((target) => framework.startsWith(target)));
+  for (const target of TARGETS) {
+    const framework = environments > 0 ? `${target} step-major` : target;
+    const ratio = recorder.compare(`${name}/${target}`, samples, framework, rlox);
+    for (const peer of peers) if (peer !== rlox) recorder.compare(`${name}/${target}`, samples, framework, peer);
+    const limit = BARS[name]?.[target as "native" | "wasm"];
+    if (limit === undefined) continue;
+    const what =
+      environments > 0 ? `${name}, ${framework}, against rlox (env-major)` : `${name}, ${target}, against rlox`;
+    const spec: BarSpec = { id: `${target}/${name.replaceAll(" ", "-")}`, what, relation: ">=", limit, unit: "x" };
+    recorder.bar(spec, ratio, missing.get(target) ?? (recorder.options.peers ? undefined : "needs --peers"));
   }
-  for (const [target, reason] of missing) recorder.skip(target, reason);
-  return found;
 }
 
 async function run(recorder: Recorder): Promise<void> {
   const cases = gaeCases();
   const missing = new Map<string, string>();
-  const ours = measureOurs(recorder, cases, missing);
-  const peers = recorder.options.peers ? await measureGaePeers(recorder, cases) : new Map<string, Samples>();
-  for (const { name, environments } of cases) {
-    const theirs = peers.get(name) ?? new Map<string, readonly number[]>();
-    const samples: Samples = new Map([...(ours.get(name) ?? []), ...theirs]);
-    const rlox = environments > 0 ? "rlox env-major" : "rlox";
-    for (const target of TARGETS) {
-      const framework = environments > 0 ? `${target} step-major` : target;
-      const ratio = recorder.compare(`${name}/${target}`, samples, framework, rlox);
-      for (const peer of theirs.keys())
-        if (peer !== rlox) recorder.compare(`${name}/${target}`, samples, framework, peer);
-      const limit = BARS[name]?.[target as "native" | "wasm"];
-      if (limit === undefined) continue;
-      const what =
-        environments > 0 ? `${name}, ${framework}, against rlox (env-major)` : `${name}, ${target}, against rlox`;
-      const spec: BarSpec = { id: `${target}/${name.replaceAll(" ", "-")}`, what, relation: ">=", limit, unit: "x" };
-      recorder.bar(spec, ratio, missing.get(target) ?? (recorder.options.peers ? undefined : "needs --peers"));
+  const peers = await startGaePeers(recorder, cases);
+  try {
+    for (const one of cases) {
+      const sides = sidesOf(one, missing);
+      const { name, params, items } = one;
+      const arms: Arm[] = [
+        ...sides.map(({ framework, run: call }) => ({ framework, run: call })),
+        ...peers.arms(name, expectedGae(one)),
+      ];
+      const check = (): void => checkSides(one, sides);
+      const samples = await recorder.workload({ name, category: "gae", params, items, arms, gate: check });
+      record(recorder, one, samples, missing);
     }
+  } finally {
+    peers.close();
   }
+  for (const [target, reason] of missing) recorder.skip(target, reason);
 }
 
 export const gaeSuite: Suite = {

@@ -35,7 +35,7 @@ const CALL_BARS: readonly { readonly framework: string; readonly spec: BarSpec }
 ];
 
 /** What a call of a kernel on six arrays of four elements costs. */
-export function measureCalls(recorder: Recorder, missing: Reasons): void {
+export async function measureCalls(recorder: Recorder, missing: Reasons): Promise<void> {
   const array = (): Float32Array => allocate(f32, 4).fill(1);
   const args = { a: array(), b: array(), c: array(), d: array(), e: array(), f: array() };
   const arms: Arm[] = [];
@@ -45,7 +45,7 @@ export function measureCalls(recorder: Recorder, missing: Reasons): void {
     arms.push({ framework: target, run: () => on(args) }, { framework: `${target} bound`, run: on.bind(args) });
   }
   const params = { arrays: 6, elements: 4 };
-  const samples = recorder.workload({ name: "call/small", category: "calls", params, items: 1, arms });
+  const samples = await recorder.workload({ name: "call/small", category: "calls", params, items: 1, arms });
   for (const { framework, spec } of CALL_BARS) {
     const ns = medianOf(samples, framework);
     recorder.bar(spec, ns === undefined ? undefined : ns / 1000, missing[framework.split(" ")[0] ?? ""]);

@@ -1,7 +1,7 @@
 /**
  * @file The suite's array kernels in NumPy and in jitted JAX, on one thread, from the same inputs.
  */
-import { measureInPython, recordPeer } from "../python.ts";
+import { type Expected, type PythonPeers, startPython } from "../python.ts";
 import type { Recorder } from "../suite.ts";
 import { CASES, type KernelCase, makeArrays, plainArray } from "./kernels-cases.ts";
 import { IN_F32 } from "./kernels-js.ts";
@@ -35,13 +35,13 @@ NUMPY = {"saxpy": numpy_saxpy, "sum": lambda d: np.sum(d["x"]), "exp": lambda d:
 def given(name, put):
     return {key[len(name) + 1:]: put(value) for key, value in arrays.items() if key.startswith(name + ".")}
 
-def measure(framework, functions, put):
+def register(framework, functions, put):
     for name, run in functions.items():
         first = np.asarray(run(given(name, put)), np.float32).reshape(-1).copy()
         operands = given(name, put)
-        arm(name, framework, lambda: run(operands), {"out": first})
+        arm(name, framework, lambda run=run, operands=operands: run(operands), {"out": first})
 
-measure("numpy", NUMPY, np.copy)
+register("numpy", NUMPY, np.copy)
 jax = package("jax")
 if jax:
     import jax.numpy as jnp
@@ -50,19 +50,25 @@ if jax:
     def waiting(function):
         jitted = jax.jit(function)
         return lambda d: jitted(d).block_until_ready()
-    measure("jax", {name: waiting(function) for name, function in functions.items()}, jnp.asarray)
-finish()
+    register("jax", {name: waiting(function) for name, function in functions.items()}, jnp.asarray)
+serve()
 `;
 
 /** What our side computes from a case's inputs: the hand-written loop, which the gate of the case has checked. */
-function expected(one: KernelCase): Float32Array {
+function computed(one: KernelCase): Float32Array {
   const arrays = makeArrays(one, plainArray);
   one.js(IN_F32, arrays, one.scalars)();
   return arrays[one.outputs[0] ?? ""] as Float32Array;
 }
 
-/** Measures the peers and adds their rows; what cannot be measured is recorded as skipped. */
-export async function measurePeers(recorder: Recorder): Promise<void> {
+/** What the peers of a case have to compute. */
+export const expectedOf = (one: KernelCase): Expected => ({
+  outputs: { out: PEER_CASES.includes(one.name) ? computed(one) : [] },
+  tolerance: one.tolerance,
+});
+
+/** The peers, ready for their turns. */
+export function startKernelPeers(recorder: Recorder): Promise<PythonPeers> {
   const cases = CASES.filter((one) => PEER_CASES.includes(one.name));
   const arrays = Object.fromEntries(
     cases.flatMap((one) =>
@@ -70,10 +76,5 @@ export async function measurePeers(recorder: Recorder): Promise<void> {
     ),
   );
   const input = { a: cases[0]?.scalars.a };
-  for (const arm of await measureInPython(recorder, { group: "jax", script: SCRIPT, arrays, input })) {
-    const one = cases.find((c) => c.name === arm.name);
-    if (one === undefined) continue;
-    const { params, items, tolerance } = one;
-    recordPeer(recorder, arm, { category: "kernels", params, items, expected: { out: expected(one) }, tolerance });
-  }
+  return startPython(recorder, { group: "jax", script: SCRIPT, arrays, input });
 }

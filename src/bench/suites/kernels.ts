@@ -16,7 +16,7 @@ import { CASES, type CaseArrays, type KernelCase, makeArrays, plainArray } from 
 import { measureCalls, measureCompiling, measureFirstCompile } from "./kernels-costs.ts";
 import { IN_F32, type Loops, loopsInDoubles } from "./kernels-js.ts";
 import { bindCase } from "./kernels-ours.ts";
-import { measurePeers } from "./kernels-peers.ts";
+import { expectedOf, startKernelPeers } from "./kernels-peers.ts";
 
 /** One side of a workload: its own arrays, and a call on them. */
 interface Side {
@@ -145,24 +145,29 @@ async function run(recorder: Recorder): Promise<void> {
     missing[C] = reasonOf(error);
   }
   const found = new Map<string, Samples>();
-  for (const one of CASES) {
-    const sides = sidesOf(one, library, recorder.options.threads ?? 1, missing);
-    const { name, params, items } = one;
-    const arms = sides.map(({ framework, run: call }): Arm => ({ framework, run: call }));
-    const check = (): void => checkSides(one, sides);
-    found.set(name, recorder.workload({ name, category: "kernels", params, items, arms, gate: check }));
+  const peers = await startKernelPeers(recorder);
+  try {
+    for (const one of CASES) {
+      const sides = sidesOf(one, library, recorder.options.threads ?? 1, missing);
+      const { name, params, items } = one;
+      const ours = sides.map(({ framework, run: call }): Arm => ({ framework, run: call }));
+      const arms = [...ours, ...peers.arms(name, expectedOf(one))];
+      const check = (): void => checkSides(one, sides);
+      found.set(name, await recorder.workload({ name, category: "kernels", params, items, arms, gate: check }));
+    }
+  } finally {
+    peers.close();
   }
   for (const [framework, reason] of Object.entries(missing)) recorder.skip(framework, reason);
   recordBars(recorder, found, missing);
   if (library !== undefined) {
     const empty = library.bind("nothing", [1]);
     const arms = [{ framework: C, run: empty }];
-    const samples = recorder.workload({ name: "call/nothing", category: "calls", params: {}, items: 1, arms });
+    const samples = await recorder.workload({ name: "call/nothing", category: "calls", params: {}, items: 1, arms });
     recorder.say(`an empty C function through koffi: ${medianOf(samples, C)?.toFixed(0)} ns`);
   }
-  measureCalls(recorder, missing);
+  await measureCalls(recorder, missing);
   measureCompiling(recorder, missing);
-  if (recorder.options.peers) await measurePeers(recorder);
 }
 
 export const kernelsSuite: Suite = {

@@ -1,7 +1,7 @@
 /**
  * @file Group advantages and token KL in rlox, NumPy and PyTorch, on one thread, from the same inputs.
  */
-import { measureInPython, type PythonArm, recordPeer } from "../python.ts";
+import { type PythonPeers, startPython } from "../python.ts";
 import type { Recorder } from "../suite.ts";
 import type { LlmCase } from "./llm-cases.ts";
 
@@ -44,28 +44,25 @@ def rlox_call(case):
     batched = getattr(rlox, "compute_batch_" + name)
     return lambda p, q: batched(p, q, width)
 
-for case in task["cases"]:
+def register(case):
     name, op, width = case["name"], case["op"], case["width"]
     given = [arrays[name + "." + part] for part in case["arrays"]]
-    def measured(framework, run, operands):
-        out = np.asarray(run(*operands)).reshape(-1)
-        arm(name, framework, lambda: run(*operands), {"out": out})
-    run = rlox_call(case) if rlox else None
-    if run: measured("rlox", run, given)
+    def add(framework, run, operands):
+        arm(name, framework, lambda: run(*operands), {"out": np.asarray(run(*operands)).reshape(-1)})
+    by_rlox = rlox_call(case) if rlox else None
+    if by_rlox: add("rlox", by_rlox, given)
     by_numpy = {"grpo": numpy_grpo, "exact": numpy_exact, "k3": numpy_k3}[op]
-    measured("numpy", lambda *operands: by_numpy(*operands, width), given)
+    add("numpy", lambda *operands: by_numpy(*operands, width), given)
     if torch:
         by_torch = {"grpo": torch_grpo, "exact": torch_exact, "k3": torch_k3}[op]
-        measured("torch", lambda *operands: by_torch(*operands, width), [torch.from_numpy(value) for value in given])
-finish()
+        add("torch", lambda *operands: by_torch(*operands, width), [torch.from_numpy(value) for value in given])
+
+for case in task["cases"]: register(case)
+serve()
 `;
 
-/** The peers' samples by workload and framework; rows are recorded on the way. */
-export async function measureLlmPeers(
-  recorder: Recorder,
-  cases: readonly LlmCase[],
-  expected: ReadonlyMap<string, ArrayLike<number>>,
-): Promise<ReadonlyMap<string, ReadonlyMap<string, readonly number[]>>> {
+/** The peers, ready for their turns. */
+export function startLlmPeers(recorder: Recorder, cases: readonly LlmCase[]): Promise<PythonPeers> {
   const arrays = Object.fromEntries(
     cases.flatMap((one) => Object.entries(one.arrays).map(([part, array]) => [`${one.name}.${part}`, array])),
   );
@@ -74,18 +71,5 @@ export async function measureLlmPeers(
       return { name, op, type, width, items, arrays: Object.keys(own) };
     }),
   };
-  const found = new Map<string, Map<string, readonly number[]>>();
-  const keep = (one: LlmCase, arm: PythonArm): void => {
-    const { params, items, tolerance } = one;
-    const out = expected.get(one.name) ?? [];
-    if (!recordPeer(recorder, arm, { category: "llm", params, items, expected: { out }, tolerance })) return;
-    const frameworks = found.get(one.name) ?? new Map<string, readonly number[]>();
-    frameworks.set(arm.framework, arm.ns);
-    found.set(one.name, frameworks);
-  };
-  for (const arm of await measureInPython(recorder, { group: "torch", script: SCRIPT, arrays, input })) {
-    const one = cases.find((each) => each.name === arm.name);
-    if (one !== undefined) keep(one, arm);
-  }
-  return found;
+  return startPython(recorder, { group: "torch", script: SCRIPT, arrays, input });
 }

@@ -8,8 +8,9 @@ import type { TargetName } from "../../targets/target.ts";
 import { EXACT, gate } from "../gate.ts";
 import type { BarSpec } from "../result.ts";
 import { medianOf, type Recorder, type Samples, type Suite } from "../suite.ts";
+import type { Arm } from "../timing.ts";
 import { type LlmCase, llmCases } from "./llm-cases.ts";
-import { measureLlmPeers } from "./llm-peers.ts";
+import { startLlmPeers } from "./llm-peers.ts";
 
 const TARGETS: readonly TargetName[] = ["native", "wasm"];
 const PEERS = ["rlox", "numpy", "torch"] as const;
@@ -24,66 +25,73 @@ const BARS: { readonly [workload: string]: { readonly [T in "native" | "wasm"]: 
   "kl k3 32x2048 f32": { native: 3, wasm: 1 },
 };
 
-interface Measured {
-  readonly samples: Map<string, Samples>;
-  /** Our results, which peers are held against. */
-  readonly results: Map<string, ArrayLike<number>>;
-  readonly missing: Map<string, string>;
+interface Side {
+  readonly framework: TargetName;
+  readonly run: () => unknown;
+  readonly out: ArrayLike<number>;
 }
 
-function measureOurs(recorder: Recorder, cases: readonly LlmCase[]): Measured {
-  const measured: Measured = { samples: new Map(), results: new Map(), missing: new Map() };
-  for (const one of cases) {
-    const sides: { framework: TargetName; run: () => unknown; out: ArrayLike<number> }[] = [];
-    for (const target of TARGETS) {
-      if (measured.missing.has(target)) continue;
+/** Our sides of a workload, on the targets that there are; each has run once. */
+function sidesOf(one: LlmCase, missing: Map<string, string>): Side[] {
+  return TARGETS.flatMap((target) => {
+    try {
       const side = one.on(target);
-      try {
-        side.run();
-        sides.push({ framework: target, ...side });
-      } catch (error) {
-        if (!(error instanceof LockstepError)) throw error;
-        measured.missing.set(target, error.message);
-      }
+      side.run();
+      return [{ framework: target, ...side }];
+    } catch (error) {
+      if (!(error instanceof LockstepError)) throw error;
+      missing.set(target, error.message);
+      return [];
     }
-    const [first, ...others] = sides;
-    if (first === undefined) continue;
-    const check = (): void => {
-      gate(`${one.name} on ${first.framework}`, first.out, one.expected(), one.tolerance);
-      for (const other of others) gate(`${one.name} on ${other.framework}`, first.out, other.out, EXACT);
-    };
-    const { name, params, items } = one;
-    measured.results.set(name, first.out);
-    measured.samples.set(name, recorder.workload({ name, category: "llm", params, items, arms: sides, gate: check }));
-  }
-  for (const [target, reason] of measured.missing) recorder.skip(target, reason);
-  return measured;
+  });
 }
 
-/** The peer with the lowest median, and its samples among ours. */
-function fastest(ours: Samples, peers: Samples | undefined): { name: string; samples: Samples } | undefined {
-  const samples = new Map([...ours, ...(peers ?? [])]);
+/** The peer with the lowest median. */
+function fastestPeer(samples: Samples): string | undefined {
   const medians = PEERS.map((name) => ({ name, ns: medianOf(samples, name) ?? Number.POSITIVE_INFINITY }));
   medians.sort((a, b) => a.ns - b.ns);
   const best = medians[0];
-  return best === undefined || !Number.isFinite(best.ns) ? undefined : { name: best.name, samples };
+  return best === undefined || !Number.isFinite(best.ns) ? undefined : best.name;
+}
+
+function record(recorder: Recorder, name: string, samples: Samples, missing: ReadonlyMap<string, string>): void {
+  const best = fastestPeer(samples);
+  for (const target of TARGETS) {
+    const ratio = best && recorder.compare(`${name}/${target}`, samples, target, best);
+    const limit = BARS[name]?.[target as "native" | "wasm"];
+    if (limit === undefined) continue;
+    const what = `${name}, ${target}, against the fastest peer${best === undefined ? "" : ` (${best})`}`;
+    const spec: BarSpec = { id: `${target}/${name.replaceAll(" ", "-")}`, what, relation: ">=", limit, unit: "x" };
+    const reason = missing.get(target) ?? (recorder.options.peers ? undefined : "needs --peers");
+    recorder.bar(spec, ratio || undefined, reason);
+  }
 }
 
 async function run(recorder: Recorder): Promise<void> {
   const cases = llmCases();
-  const { samples, results, missing } = measureOurs(recorder, cases);
-  const peers = recorder.options.peers ? await measureLlmPeers(recorder, cases, results) : new Map<string, Samples>();
-  for (const { name } of cases) {
-    const best = fastest(samples.get(name) ?? new Map(), peers.get(name));
-    for (const target of TARGETS) {
-      const ratio = best && recorder.compare(`${name}/${target}`, best.samples, target, best.name);
-      const limit = BARS[name]?.[target as "native" | "wasm"];
-      if (limit === undefined) continue;
-      const what = `${name}, ${target}, against the fastest peer${best === undefined ? "" : ` (${best.name})`}`;
-      const spec: BarSpec = { id: `${target}/${name.replaceAll(" ", "-")}`, what, relation: ">=", limit, unit: "x" };
-      recorder.bar(spec, ratio, missing.get(target) ?? (recorder.options.peers ? undefined : "needs --peers"));
+  const missing = new Map<string, string>();
+  const peers = await startLlmPeers(recorder, cases);
+  try {
+    for (const one of cases) {
+      const { name, params, items, tolerance } = one;
+      const [first, ...others] = sidesOf(one, missing);
+      if (first === undefined) continue;
+      const check = (): void => {
+        gate(`${name} on ${first.framework}`, first.out, one.expected(), tolerance);
+        for (const other of others) gate(`${name} on ${other.framework}`, first.out, other.out, EXACT);
+      };
+      const arms: Arm[] = [first, ...others, ...peers.arms(name, { outputs: { out: first.out }, tolerance })];
+      record(
+        recorder,
+        name,
+        await recorder.workload({ name, category: "llm", params, items, arms, gate: check }),
+        missing,
+      );
     }
+  } finally {
+    peers.close();
   }
+  for (const [target, reason] of missing) recorder.skip(target, reason);
 }
 
 export const llmSuite: Suite = {

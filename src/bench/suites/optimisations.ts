@@ -18,7 +18,7 @@ const NOT_YET: readonly (readonly [what: string, reason: string])[] = [
   ["P13 reused current observation", "not yet: comes with the asynchronous collector"],
 ];
 
-function measureItem(recorder: Recorder, item: Omit<Item, "make">, forms: Forms): void {
+async function measureItem(recorder: Recorder, item: Omit<Item, "make">, forms: Forms): Promise<void> {
   const { before, after, gate } = forms;
   const name = `${item.id} ${item.what}`;
   before();
@@ -28,7 +28,7 @@ function measureItem(recorder: Recorder, item: Omit<Item, "make">, forms: Forms)
     { framework: "after", run: after },
   ];
   const { params, items } = item;
-  const samples = recorder.workload({ name, category: "optimisations", params, items, arms, gate });
+  const samples = await recorder.workload({ name, category: "optimisations", params, items, arms, gate });
   const ratio = (medianOf(samples, "before") ?? Number.NaN) / (medianOf(samples, "after") ?? Number.NaN);
   recorder.compare(ratio < PAYS ? `${name}: does not pay here` : name, samples, "after", "before");
   forms.dispose?.();
@@ -37,7 +37,7 @@ function measureItem(recorder: Recorder, item: Omit<Item, "make">, forms: Forms)
 async function run(recorder: Recorder): Promise<void> {
   for (const { make, ...item } of ITEMS) {
     try {
-      measureItem(recorder, item, make());
+      await measureItem(recorder, item, make());
     } catch (error) {
       if (!(error instanceof LockstepError)) throw error;
       recorder.skip(`${item.id} ${item.what}`, error.message);
@@ -46,7 +46,7 @@ async function run(recorder: Recorder): Promise<void> {
   const item = { id: "P11", what: "sampling off the main thread", params: SAMPLING_PARAMS, items: 1 };
   const forms = await samplingElsewhere();
   if (forms === undefined) recorder.skip(`${item.id} ${item.what}`, "needs the built package: npx lockstep bench");
-  else measureItem(recorder, item, forms);
+  else await measureItem(recorder, item, forms);
   for (const [what, reason] of NOT_YET) recorder.skip(what, reason);
 }
 
