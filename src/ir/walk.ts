@@ -4,7 +4,7 @@
  * Passes are written with `mapExpr`/`mapStmts` (rebuild) and `eachExpr`/`eachStmt` (look); a new node kind is added
  * here and in the tables that targets keep, and nowhere else.
  */
-import type { Buffer, Expr, For, Func, Local, Module, Stmt } from "./nodes.ts";
+import type { Buffer, Const, Expr, For, Func, Get, Local, Module, Stmt } from "./nodes.ts";
 import { inheritPlace } from "./places.ts";
 
 /** The direct operands of an expression. */
@@ -420,26 +420,19 @@ function identityOf(thing: object): number {
  * Equal for expressions that are the same tree over the same locals and buffers; `version` tells values of one local
  * at different times apart.
  */
-export function structuralKey(e: Expr, version: (l: Local) => number = () => 0): string {
-  switch (e.kind) {
-    case "const":
-      return `${e.dtype}:${Object.is(e.value, -0) ? "-0" : e.value}`;
-    case "get":
-      return `$${identityOf(e.local)}.${version(e.local)}`;
-    default: {
-      const own =
-        e.kind === "length" || e.kind === "load"
-          ? identityOf(e.buffer)
-          : e.kind === "shuffle"
-            ? e.order.join(".")
-            : e.kind === "lane"
-              ? e.at
-              : "op" in e
-                ? e.op
-                : e.dtype;
-      return `${e.kind} ${own} ${e.lanes}(${operands(e)
-        .map((x) => structuralKey(x, version))
-        .join()})`;
-    }
-  }
+export function structuralKey(e: Expr, version?: (l: Local) => number): string {
+  if (e.kind === "const") return `${e.dtype}:${Object.is(e.value, -0) ? "-0" : e.value}`;
+  if (e.kind === "get") return `$${identityOf(e.local)}.${version?.(e.local) ?? 0}`;
+  // Put together piece by piece: keys are made by the thousand, and lists of their parts would cost more than they do.
+  let key = `${e.kind} ${ownKey(e)} ${e.lanes}(`;
+  for (const x of operands(e)) key += `${structuralKey(x, version)},`;
+  return `${key})`;
+}
+
+/** What tells an expression from others with the same operands. */
+function ownKey(e: Exclude<Expr, Const | Get>): string | number {
+  if (e.kind === "length" || e.kind === "load") return identityOf(e.buffer);
+  if (e.kind === "shuffle") return e.order.join(".");
+  if (e.kind === "lane") return e.at;
+  return "op" in e ? e.op : e.dtype;
 }

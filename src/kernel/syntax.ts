@@ -129,10 +129,20 @@ export function childrenOf(node: AnyNode): readonly AnyNode[] {
   }
   return known;
 }
+/** The fields of each type of node: the parser gives all nodes of a type the same ones. */
+const fieldNames = new Map<string, readonly string[]>();
+function fieldsOf(node: AnyNode): readonly string[] {
+  let names = fieldNames.get(node.type);
+  if (!names) {
+    names = Object.keys(node).filter((name) => name !== "type" && name !== "start" && name !== "end");
+    fieldNames.set(node.type, names);
+  }
+  return names;
+}
 function findChildren(node: AnyNode): AnyNode[] {
   const found: AnyNode[] = [];
   const fields = node as unknown as { readonly [field: string]: unknown };
-  for (const field in fields) {
+  for (const field of fieldsOf(node)) {
     const value = fields[field];
     if (Array.isArray(value)) for (const item of value as unknown[]) isNode(item) && found.push(item);
     else if (isNode(value)) found.push(value);

@@ -140,19 +140,21 @@ export class Addresses {
 
   #register(base: Node, terms: readonly Term[], size: number, lowered: number): Node {
     if (terms.length === 0) return addI32(base, i32(lowered));
-    const sums = terms.map((t) => this.#termKey(t)).join("+");
-    const key = `${base.kind === "get" ? base.index : ""}*${size}${lowered || ""}:${sums}`;
+    let key = `${base.kind === "get" ? base.index : ""}*${size}${lowered || ""}:`;
+    for (const t of terms) key += `${this.#termKey(t)}+`;
     const known = this.#registers.get(key);
     if (known) return known;
     const changing = this.#loops.at(-1);
-    const varies = (t: Term): boolean => [...localsIn(t.expr)].some((l) => changing?.has(l)) || hasLoad(t.expr);
+    const varies = ({ expr }: Term): boolean => {
+      if (expr.kind === "get") return changing?.has(expr.local) ?? false;
+      return [...localsIn(expr)].some((l) => changing?.has(l)) || hasLoad(expr);
+    };
     // What stays the same in the loop is summed first, so that it can be moved in front of it.
-    const ordered = [...terms.filter((t) => !varies(t)), ...terms.filter(varies)];
+    const ordered = terms.length === 1 ? terms : [...terms.filter((t) => !varies(t)), ...terms.filter(varies)];
     let value = addI32(base, i32(lowered));
     for (const t of ordered) value = plusTerm(value, this.#sources.scalar(t.expr), Math.imul(t.factor, size));
     const at = this.#sources.build.keep(value, "address");
-    if (!terms.some((t) => hasLoad(t.expr)))
-      this.#registers.learn(key, at, new Set(terms.flatMap((t) => [...localsIn(t.expr)])));
+    if (!terms.some((t) => hasLoad(t.expr))) this.#registers.learn(key, at, localsIn(...terms.map((t) => t.expr)));
     return at;
   }
 
@@ -211,11 +213,12 @@ function plusTerm(sum: Node, x: Node, factor: number): Node {
   return factor < 0 ? op("i32.sub", [sum, scaleI32(x, -factor)]) : addI32(sum, scaleI32(x, factor));
 }
 
-function localsIn(e: Expr): Set<Local> {
+function localsIn(...expressions: readonly Expr[]): Set<Local> {
   const found = new Set<Local>();
-  eachExpr(e, (x) => {
-    if (x.kind === "get") found.add(x.local);
-  });
+  for (const e of expressions)
+    eachExpr(e, (x) => {
+      if (x.kind === "get") found.add(x.local);
+    });
   return found;
 }
 function hasLoad(e: Expr): boolean {

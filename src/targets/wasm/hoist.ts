@@ -111,24 +111,31 @@ class LoopHoister {
   }
 
   #instruction(node: Instruction): Node {
-    const movable = MOVABLE.has(node.op);
-    let all = movable;
+    let all = MOVABLE.has(node.op);
     let invariants = 0;
-    const args: Node[] = [];
+    // The operands as they were, until one changes: most stay.
+    let args: Node[] | undefined;
     for (let k = 0; k < node.args.length; k++) {
-      args.push(this.#visit(node.args[k] as Node));
+      const arg = node.args[k] as Node;
+      const visited = this.#visit(arg);
       if (this.#invariant) invariants |= 1 << k;
       else all = false;
+      if (visited === arg && !args) continue;
+      args ??= node.args.slice(0, k);
+      args.push(visited);
     }
     this.#invariant = all;
     if (all) return node;
-    let changed = false;
-    for (let k = 0; k < args.length; k++) {
-      if (invariants & (1 << k)) args[k] = this.#placed(args[k] as Node);
-      changed ||= args[k] !== node.args[k];
+    for (let k = 0; k < node.args.length && invariants; k++) {
+      if (!(invariants & (1 << k))) continue;
+      const arg = (args ?? node.args)[k] as Node;
+      const placed = this.#placed(arg);
+      if (placed === arg) continue;
+      args ??= [...node.args];
+      args[k] = placed;
     }
     this.#invariant = false;
-    return changed ? { kind: "op", op: node.op, args, immediates: node.immediates } : node;
+    return args ? { kind: "op", op: node.op, args, immediates: node.immediates } : node;
   }
 
   #operand(node: Node): Node {

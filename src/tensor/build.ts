@@ -1,0 +1,252 @@
+/**
+ * @file Makes nodes: shapes checked, operands repeated to fit, views put together, and what is trivial left out.
+ */
+import type { CallEffect, Node, ReduceKind, TensorType, ViewAxis } from "./nodes.ts";
+import { accepts, type MapOp, operation } from "./operations.ts";
+import { userPlace } from "./place.ts";
+import { numberOf, recording } from "./recorder.ts";
+import { axisOf, broadcastShapes, describeShape, elementsOf, type Shape, sameShape, TensorError } from "./shape.ts";
+
+/** Refuses an operation: what it is, why, and where the user wrote it. */
+export function refuse(operationName: string, reason: string): never {
+  const place = userPlace();
+  throw new TensorError(`${operationName}: ${reason}${place ? `\n  at ${place}` : ""}`);
+}
+
+const ROUNDED: { readonly [D in TensorType]: (value: number) => number } = {
+  f32: Math.fround,
+  f64: (value) => value,
+  i32: (value) => value | 0,
+  u32: (value) => value >>> 0,
+  bool: (value) => (value ? 1 : 0),
+};
+
+export function constantOf(value: number, dtype: TensorType, shape: Shape = []): Node {
+  const rounded = ROUNDED[dtype](value);
+  const key = Object.is(rounded, -0) ? "-0" : `${rounded}`;
+  return recording().node({ kind: "constant", dtype, shape, value: rounded }, key);
+}
+
+export function tableOf(data: readonly number[], dtype: TensorType, shape: Shape): Node {
+  return recording().node({ kind: "table", dtype, shape, data: data.map(ROUNDED[dtype]) }, data.join());
+}
+
+export function inputOf(name: string, dtype: TensorType, shape: Shape): Node {
+  return recording().node({ kind: "input", name, dtype, shape }, name);
+}
+
+export function iotaOf(shape: Shape, axis: number): Node {
+  return recording().node({ kind: "iota", dtype: "i32", shape, axis }, `${axis}`);
+}
+
+// Elementwise
+
+/** What constants make of each other, where that is exact or rounded as IR rounds. */
+const FOLDED: { readonly [op in MapOp]?: (x: number, y: number) => number } = {
+  add: (x, y) => x + y,
+  sub: (x, y) => x - y,
+  mul: (x, y) => x * y,
+  div: (x, y) => x / y,
+};
+
+/** An operand that leaves the other as it is. */
+function isNeutral(op: MapOp, node: Node): boolean {
+  return node.kind === "constant" && node.value === 1 && (op === "mul" || op === "div");
+}
+
+function simplified(op: MapOp, inputs: readonly Node[], dtype: TensorType): Node | undefined {
+  const [x, y] = inputs;
+  if (!x) return undefined;
+  if (op === "copy") return x;
+  if (op === "convert" && x.dtype === dtype) return x;
+  if (!y) return undefined;
+  if (isNeutral(op, y)) return x;
+  if (op === "mul" && isNeutral(op, x)) return y;
+  const fold = FOLDED[op];
+  if (fold && x.kind === "constant" && y.kind === "constant" && (dtype === "f32" || dtype === "f64"))
+    return constantOf(fold(x.value, y.value), dtype, x.shape);
+  return undefined;
+}
+
+/** An elementwise operation; operands are repeated to the shape that all of them fit. */
+export function mapOf(op: MapOp, operands: readonly Node[], to?: TensorType): Node {
+  const rule = operation(op);
+  const typed = op === "select" ? operands.slice(1) : operands;
+  const first = typed[0] as Node;
+  for (const node of typed) {
+    if (node.dtype !== first.dtype) refuse(op, `${first.dtype} and ${node.dtype} do not mix; convert one with to()`);
+    if (!accepts(rule.accepts, node.dtype)) refuse(op, `it does not take ${node.dtype}`);
+  }
+  if (op === "select" && operands[0]?.dtype !== "bool") refuse(op, "its condition must be of type bool");
+  let shape: Shape = (operands[0] as Node).shape;
+  for (const node of operands.slice(1)) {
+    shape =
+      broadcastShapes(shape, node.shape) ??
+      refuse(op, `shapes ${operands.map((x) => describeShape(x.shape)).join(" and ")} do not fit each other`);
+  }
+  const inputs = operands.map((node) => expandOf(node, shape));
+  const dtype = to ?? rule.result ?? first.dtype;
+  return simplified(op, inputs, dtype) ?? recording().node({ kind: "map", op, dtype, shape, inputs }, op);
+}
+
+// Views
+
+const whole = (axis: number): ViewAxis => ({ start: 0, terms: [{ axis, step: 1 }] });
+const isWhole = ({ start, terms }: ViewAxis, axis: number): boolean =>
+  start === 0 && terms.length === 1 && terms[0]?.axis === axis && terms[0].step === 1;
+const keyOfAxes = (axes: readonly ViewAxis[]): string =>
+  axes.map(({ start, terms }) => `${start}${terms.map((t) => `+${t.step}x${t.axis}`).join("")}`).join();
+
+/** A view of any node. Views of views stay what they are: a gradient may be asked for with respect to any of them. */
+export function viewOf(input: Node, axes: readonly ViewAxis[], shape: Shape): Node {
+  if (input.kind === "constant") return constantOf(input.value, input.dtype, shape);
+  if (sameShape(shape, input.shape) && axes.every(isWhole)) return input;
+  return recording().node({ kind: "view", dtype: input.dtype, shape, input, axes }, keyOfAxes(axes));
+}
+
+/** Repeats axes of size 1, and missing ones in front. */
+export function expandOf(node: Node, shape: Shape): Node {
+  if (sameShape(node.shape, shape)) return node;
+  const offset = shape.length - node.shape.length;
+  const axes = node.shape.map((size, axis): ViewAxis => {
+    if (size === shape[axis + offset]) return whole(axis + offset);
+    if (size !== 1) refuse("expand", `${describeShape(node.shape)} does not fit ${describeShape(shape)}`);
+    return { start: 0, terms: [] };
+  });
+  if (offset < 0) refuse("expand", `${describeShape(node.shape)} does not fit ${describeShape(shape)}`);
+  return viewOf(node, axes, shape);
+}
+
+/** Axes in another order: axis k of the result is axis order[k] of the input. */
+export function transposeOf(node: Node, order: readonly number[]): Node {
+  const wanted = [...order].sort((a, b) => a - b);
+  if (order.length !== node.shape.length || wanted.some((axis, k) => axis !== k))
+    refuse("transpose", `[${order.join(", ")}] is not an order of the axes of ${describeShape(node.shape)}`);
+  const axes = node.shape.map((_, axis) => whole(order.indexOf(axis)));
+  return viewOf(
+    node,
+    axes,
+    order.map((axis) => node.shape[axis] as number),
+  );
+}
+
+/** Elements begin .. end-1 along an axis, every `step`-th of them. */
+export function sliceOf(node: Node, axis: number, begin: number, end: number, step = 1): Node {
+  const at = axisOf(node.shape, axis) ?? refuse("slice", `${describeShape(node.shape)} has no axis ${axis}`);
+  const size = node.shape[at] as number;
+  const fits = [begin, end, step].every(Number.isInteger) && begin >= 0 && begin <= end && end <= size && step >= 1;
+  if (!fits)
+    refuse("slice", `${begin} to ${end} by ${step} does not lie in axis ${at} of ${describeShape(node.shape)}`);
+  const axes = node.shape.map((_, k) => (k === at ? { start: begin, terms: [{ axis: k, step }] } : whole(k)));
+  const shape = node.shape.map((s, k) => (k === at ? Math.ceil((end - begin) / step) : s));
+  return viewOf(node, axes, shape);
+}
+
+/** The gradient of a view. */
+export function unviewOf(node: Node, axes: readonly ViewAxis[], shape: Shape): Node {
+  return recording().node({ kind: "unview", dtype: node.dtype, shape, input: node, axes }, keyOfAxes(axes));
+}
+
+/** The same elements under another shape. */
+export function reshapeOf(node: Node, shape: Shape): Node {
+  if (elementsOf(shape) !== elementsOf(node.shape))
+    refuse("reshape", `${describeShape(node.shape)} has not as many elements as ${describeShape(shape)}`);
+  if (sameShape(node.shape, shape)) return node;
+  if (node.kind === "constant") return constantOf(node.value, node.dtype, shape);
+  if (node.kind === "reshape") return reshapeOf(node.input, shape);
+  const ones = withoutOnes(node.shape);
+  if (sameShape(ones.shape, withoutOnes(shape).shape)) {
+    const places = withoutOnes(shape).axes;
+    const axes = node.shape.map((size, axis): ViewAxis => {
+      if (size === 1) return { start: 0, terms: [] };
+      return whole(places[ones.axes.indexOf(axis)] as number);
+    });
+    return viewOf(node, axes, shape);
+  }
+  return recording().node({ kind: "reshape", dtype: node.dtype, shape, input: node }, "");
+}
+function withoutOnes(shape: Shape): { shape: number[]; axes: number[] } {
+  const axes = shape.flatMap((size, axis) => (size === 1 ? [] : [axis]));
+  return { axes, shape: axes.map((axis) => shape[axis] as number) };
+}
+
+// What combines elements
+
+/** Combines along axes, which are gone afterwards. */
+export function reduceOf(op: ReduceKind, node: Node, axes: readonly number[]): Node {
+  const name = { add: "sum", mul: "product", min: "minimum", max: "maximum" }[op];
+  if (!accepts("number", node.dtype)) refuse(name, `it does not take ${node.dtype}`);
+  const sorted = [...new Set(axes)].sort((a, b) => a - b);
+  for (const axis of sorted)
+    if (axisOf(node.shape, axis) !== axis) refuse(name, `${describeShape(node.shape)} has no axis ${axis}`);
+  const shape = node.shape.filter((_, axis) => !sorted.includes(axis));
+  if (sorted.every((axis) => node.shape[axis] === 1)) return reshapeOf(node, shape);
+  if (elementsOf(node.shape) === 0) refuse(name, `${describeShape(node.shape)} has no elements`);
+  return recording().node(
+    { kind: "reduce", op, dtype: node.dtype, shape, input: node, axes: sorted },
+    `${op} ${sorted}`,
+  );
+}
+
+export function matmulOf(a: Node, b: Node): Node {
+  const shapes = `${describeShape(a.shape)} and ${describeShape(b.shape)}`;
+  if (a.shape.length !== 2 || b.shape.length !== 2 || a.shape[1] !== b.shape[0])
+    refuse("matmul", `shapes ${shapes} do not fit: [m, k] times [k, n]`);
+  if (a.dtype !== b.dtype || !accepts("float", a.dtype)) refuse("matmul", `${a.dtype} times ${b.dtype}`);
+  const shape = [a.shape[0] as number, b.shape[1] as number];
+  return recording().node({ kind: "matmul", dtype: a.dtype, shape, a, b }, "");
+}
+
+export function gatherOf(input: Node, index: Node): Node {
+  if (index.dtype !== "i32") refuse("gather", `the index is ${index.dtype}, it must be i32`);
+  if (input.shape.length === 0) refuse("gather", "a single number has no rows");
+  const shape = [...index.shape, ...input.shape.slice(1)];
+  return recording().node({ kind: "gather", dtype: input.dtype, shape, input, index }, "");
+}
+
+export function scatterOf(input: Node, index: Node, rows: number): Node {
+  if (index.dtype !== "i32") refuse("scatterAdd", `the index is ${index.dtype}, it must be i32`);
+  const rank = index.shape.length;
+  if (!sameShape(input.shape.slice(0, rank), index.shape))
+    refuse("scatterAdd", `${describeShape(input.shape)} has not one row for each of ${describeShape(index.shape)}`);
+  const shape = [rows, ...input.shape.slice(rank)];
+  return recording().node({ kind: "scatter", dtype: input.dtype, shape, input, index }, `${rows}`);
+}
+
+export function cumulateOf(input: Node, axis: number, fromEnd: boolean): Node {
+  const at = axisOf(input.shape, axis) ?? refuse("cumsum", `${describeShape(input.shape)} has no axis ${axis}`);
+  const { dtype, shape } = input;
+  return recording().node({ kind: "cumulate", dtype, shape, input, axis: at, fromEnd }, `${at} ${fromEnd}`);
+}
+
+export function concatOf(inputs: readonly Node[], axis: number): Node {
+  const [first] = inputs;
+  if (!first) refuse("concat", "it needs at least one tensor");
+  const at = axisOf(first.shape, axis) ?? refuse("concat", `${describeShape(first.shape)} has no axis ${axis}`);
+  for (const node of inputs) {
+    const fits =
+      node.shape.length === first.shape.length && node.shape.every((s, k) => k === at || s === first.shape[k]);
+    if (!fits || node.dtype !== first.dtype)
+      refuse(
+        "concat",
+        `${first.dtype} ${describeShape(first.shape)} and ${node.dtype} ${describeShape(node.shape)} do not fit along axis ${at}`,
+      );
+  }
+  if (inputs.length === 1) return first;
+  const total = inputs.reduce((sum, node) => sum + (node.shape[at] as number), 0);
+  const shape = first.shape.map((size, k) => (k === at ? total : size));
+  return recording().node({ kind: "concat", dtype: first.dtype, shape, inputs, axis: at }, `${at}`);
+}
+
+export function padOf(input: Node, before: readonly number[], after: readonly number[], value: number): Node {
+  const rank = input.shape.length;
+  const fits = before.length === rank && after.length === rank && [...before, ...after].every((n) => n >= 0);
+  if (!fits) refuse("pad", `[${before}] and [${after}] are not paddings of ${describeShape(input.shape)}`);
+  if ([...before, ...after].every((n) => n === 0)) return input;
+  const shape = input.shape.map((size, axis) => size + (before[axis] as number) + (after[axis] as number));
+  return recording().node({ kind: "pad", dtype: input.dtype, shape, input, before, value }, `${before} ${value}`);
+}
+
+export function outcomeOf(call: CallEffect, name: string, dtype: TensorType, shape: Shape): Node {
+  return recording().node({ kind: "outcome", dtype, shape, call, name }, `${numberOf(call)} ${name}`);
+}

@@ -1,0 +1,56 @@
+/**
+ * @file What it costs to compute one element of a value inside the loop that uses it.
+ */
+import type { Node, ReduceNode, ViewNode } from "./nodes.ts";
+import { operation } from "./operations.ts";
+import { elementsOf } from "./shape.ts";
+
+/** Elements up to which a reduction may be written out in the loop that uses it. */
+const SMALL = 8;
+/** Operations up to which it is. */
+const SMALL_COST = 300;
+
+const costs = new WeakMap<Node, number>();
+
+/** Rough number of instructions for one element; a value with memory of its own costs a load. */
+export function costOf(node: Node): number {
+  let cost = costs.get(node);
+  if (cost === undefined) {
+    cost = computedCost(node);
+    costs.set(node, cost);
+  }
+  return cost;
+}
+function computedCost(node: Node): number {
+  switch (node.kind) {
+    case "constant":
+    case "iteration":
+    case "iota":
+      return 0;
+    case "map":
+      return node.inputs.reduce((sum, x) => sum + costOf(x), operation(node.op).cost);
+    case "view":
+      return costOf(node.input);
+    case "pad":
+      return costOf(node.input) + 2 * node.shape.length;
+    case "gather":
+      return 2 + costOf(node.index);
+    case "reduce":
+      return isSmallReduction(node) ? reducedCount(node) * (1 + costOf(node.input)) : 1;
+    default:
+      return 1;
+  }
+}
+
+/** Elements that are combined into one. */
+export const reducedCount = ({ input, axes }: ReduceNode): number =>
+  axes.reduce((count, axis) => count * (input.shape[axis] as number), 1);
+
+/** Whether a reduction has so few elements that it can be written out. */
+export function isSmallReduction(node: ReduceNode): boolean {
+  const count = reducedCount(node);
+  return count <= SMALL && count * costOf(node.input) <= SMALL_COST && elementsOf(node.shape) > 1;
+}
+
+/** Whether a view shows elements of its input several times. */
+export const repeats = (view: ViewNode): boolean => elementsOf(view.shape) > elementsOf(view.input.shape);

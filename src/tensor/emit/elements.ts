@@ -1,0 +1,211 @@
+/**
+ * @file Elements of values as IR: loads where a value has memory, and the operations that compute it where it has none.
+ */
+import { add, and, type Builder, binary, constant, convert, i32, load, mul, select } from "../../ir/build.ts";
+import type { Expr } from "../../ir/nodes.ts";
+import type { Block, Node, ReduceKind, TensorType, ViewAxis } from "../nodes.ts";
+import { operation } from "../operations.ts";
+import type { Location, Lookup } from "../plan.ts";
+import { type Shape, stridesOf } from "../shape.ts";
+
+/** Which element: subscripts along all axes, or its number where only that is known. */
+export interface Index {
+  readonly subscripts: readonly Expr[] | undefined;
+  readonly flat: Expr | undefined;
+}
+export const byNumber = (flat: Expr): Index => ({ subscripts: undefined, flat });
+export const bySubscripts = (subscripts: readonly Expr[]): Index => ({ subscripts, flat: undefined });
+
+export const COMBINED: { readonly [R in ReduceKind]: (a: Expr, b: Expr) => Expr } = {
+  add: (a, b) => binary("add", a, b),
+  mul: (a, b) => binary("mul", a, b),
+  min: (a, b) => binary("min", a, b),
+  max: (a, b) => binary("max", a, b),
+};
+/** Where a reduction starts. */
+export function neutral(op: ReduceKind, dtype: TensorType): Expr {
+  const integer = dtype === "i32" || dtype === "u32";
+  const least = integer ? (dtype === "i32" ? -(2 ** 31) : 0) : Number.NEGATIVE_INFINITY;
+  const most = integer ? (dtype === "i32" ? 2 ** 31 - 1 : 2 ** 32 - 1) : Number.POSITIVE_INFINITY;
+  return constant(dtype, { add: 0, mul: 1, min: most, max: least }[op]);
+}
+
+const isZero = (e: Expr): boolean => e.kind === "const" && e.value === 0;
+export function plus(a: Expr, b: Expr): Expr {
+  if (a.kind === "const" && b.kind === "const") return i32(a.value + b.value);
+  return isZero(a) ? b : isZero(b) ? a : add(a, b);
+}
+export function times(a: Expr, factor: number): Expr {
+  if (a.kind === "const") return i32(a.value * factor);
+  return factor === 1 ? a : factor === 0 ? i32(0) : mul(a, i32(factor));
+}
+
+/** The number of an element of a tensor that lies row after row. */
+export function flatOf({ subscripts, flat }: Index, shape: Shape): Expr {
+  if (flat) return flat;
+  const strides = stridesOf(shape);
+  return (subscripts ?? []).reduce<Expr>((sum, x, axis) => plus(sum, times(x, strides[axis] as number)), i32(0));
+}
+
+/** A subscript along an axis of a view's input. */
+function viewed({ start, terms }: ViewAxis, subscripts: readonly Expr[]): Expr {
+  const sum = terms.reduce<Expr>((e, { axis, step }) => plus(e, times(subscripts[axis] as Expr, step)), i32(0));
+  return plus(sum, i32(start));
+}
+
+export interface ElementContext {
+  readonly locations: Lookup;
+  /** The numbers of the iterations that are going on, by the blocks of their loops. */
+  readonly iterations: ReadonlyMap<Block, Expr>;
+}
+
+/** Computes elements; each once for one index, as long as the list of statements is the same. */
+export class Elements {
+  readonly #b: Builder;
+  readonly #context: ElementContext;
+  readonly #known = new Map<Index, Map<Node, Expr>>();
+  readonly #views = new Map<Index, Map<Node, Index>>();
+
+  constructor(b: Builder, context: ElementContext) {
+    this.#b = b;
+    this.#context = context;
+  }
+
+  at(node: Node, index: Index): Expr {
+    const memory = this.#context.locations.get(node);
+    return this.#named(node, index, () =>
+      memory ? this.#load(node, memory, flatOf(index, node.shape)) : this.#computed(node, index),
+    );
+  }
+  /** An element of a value that gets its memory just now; from here on it is known for this index. */
+  compute(node: Node, index: Index): Expr {
+    return this.#named(node, index, () => this.#computed(node, index));
+  }
+  #named(node: Node, index: Index, make: () => Expr): Expr {
+    if (node.kind === "constant") return constant(node.dtype, node.value);
+    const known = this.#known.get(index) ?? new Map<Node, Expr>();
+    this.#known.set(index, known);
+    let value = known.get(node);
+    if (!value) {
+      const made = make();
+      value = made.kind === "const" || made.kind === "get" ? made : this.#b.let(node.kind, made);
+      known.set(node, value);
+    }
+    return value;
+  }
+
+  #computed(node: Node, index: Index): Expr {
+    switch (node.kind) {
+      case "iteration":
+        return this.#context.iterations.get(node.block) as Expr;
+      case "iota":
+        return index.subscripts ? (index.subscripts[node.axis] as Expr) : flatOf(index, node.shape);
+      case "map": {
+        const inputs = node.inputs.map((x) => this.at(x, index));
+        return operation(node.op).emit(this.#b, inputs, node.dtype);
+      }
+      case "view":
+        return this.at(node.input, this.#through(node, index));
+      case "reshape":
+        return this.at(node.input, this.#renumbered(node, index));
+      case "reduce":
+        return this.#reduce(node, index.subscripts ?? []);
+      case "gather": {
+        const rank = node.index.shape.length;
+        const subscripts = index.subscripts ?? [flatOf(index, node.shape)];
+        const row = this.at(node.index, this.#part(node, index, subscripts.slice(0, rank)));
+        return this.at(node.input, bySubscripts([row, ...subscripts.slice(rank)]));
+      }
+      case "pad":
+        return this.#pad(node, index.subscripts ?? [flatOf(index, node.shape)]);
+      case "concat":
+        return this.#concat(node, index.subscripts ?? [flatOf(index, node.shape)]);
+      default:
+        throw new Error(`${node.kind} ${node.id} has no memory and cannot be computed in place`);
+    }
+  }
+
+  #load(node: Node, { buffer, offset }: Location, flat: Expr): Expr {
+    const value = load(buffer, plus(flat, i32(offset)));
+    return node.dtype === "bool" ? binary("ne", value, i32(0)) : value;
+  }
+
+  /** The index of a view's element in its input; the same object for the same view and index. */
+  #through(node: Node & { kind: "view" }, index: Index): Index {
+    return this.#remembered(node, index, () => {
+      const subscripts = index.subscripts ?? [];
+      return bySubscripts(node.axes.map((axis) => viewed(axis, subscripts)));
+    });
+  }
+  #renumbered(node: Node & { kind: "reshape" }, index: Index): Index {
+    return this.#remembered(node, index, () => byNumber(flatOf(index, node.shape)));
+  }
+  #part(node: Node, index: Index, subscripts: readonly Expr[]): Index {
+    return this.#remembered(node, index, () => bySubscripts(subscripts));
+  }
+  #remembered(node: Node, index: Index, make: () => Index): Index {
+    const known = this.#views.get(index) ?? new Map<Node, Index>();
+    this.#views.set(index, known);
+    const found = known.get(node) ?? make();
+    known.set(node, found);
+    return found;
+  }
+
+  /** A reduction of few elements, in order. */
+  #reduce(node: Node & { kind: "reduce" }, subscripts: readonly Expr[]): Expr {
+    let sum: Expr | undefined;
+    for (const inner of combinations(node.axes.map((axis) => node.input.shape[axis] as number))) {
+      let kept = 0;
+      const whole = node.input.shape.map((_, axis) => {
+        const reduced = node.axes.indexOf(axis);
+        return reduced < 0 ? (subscripts[kept++] as Expr) : i32(inner[reduced] as number);
+      });
+      const value = this.at(node.input, bySubscripts(whole));
+      sum = sum ? this.#b.let("sum", COMBINED[node.op](sum, value)) : value;
+    }
+    return sum as Expr;
+  }
+
+  #pad(node: Node & { kind: "pad" }, subscripts: readonly Expr[]): Expr {
+    let inside: Expr | undefined;
+    const inner = subscripts.map((x, axis) => {
+      const size = node.input.shape[axis] as number;
+      if (size === node.shape[axis]) return x;
+      const shifted = this.#b.let("shifted", plus(x, i32(-(node.before[axis] as number))));
+      const fits = and(binary("ge", shifted, i32(0)), binary("lt", shifted, i32(size)));
+      inside = inside ? and(inside, fits) : fits;
+      return this.#b.let("within", select(fits, shifted, i32(0)));
+    });
+    const value = this.at(node.input, bySubscripts(inner));
+    return inside ? select(inside, value, constant(node.dtype, node.value)) : value;
+  }
+
+  /** The element of that input in whose part the subscript lies. */
+  #concat({ inputs, axis }: Node & { kind: "concat" }, subscripts: readonly Expr[]): Expr {
+    const along = subscripts[axis] as Expr;
+    let end = inputs.reduce((sum, x) => sum + (x.shape[axis] as number), 0);
+    let chosen: Expr | undefined;
+    for (const input of [...inputs].reverse()) {
+      const size = input.shape[axis] as number;
+      const begin = end - size;
+      const own = binary("min", binary("max", plus(along, i32(-begin)), i32(0)), i32(size - 1));
+      const value = this.at(input, bySubscripts(subscripts.map((x, k) => (k === axis ? this.#b.let("own", own) : x))));
+      chosen = chosen ? this.#b.let("chosen", select(binary("lt", along, i32(end)), value, chosen)) : value;
+      end = begin;
+    }
+    return chosen as Expr;
+  }
+}
+
+/** All subscripts of a shape, in order. */
+export function* combinations(sizes: readonly number[]): Generator<number[]> {
+  if (sizes.length === 0) {
+    yield [];
+    return;
+  }
+  const [first = 0, ...rest] = sizes;
+  for (let k = 0; k < first; k++) for (const more of combinations(rest)) yield [k, ...more];
+}
+
+/** A value as it is stored. */
+export const stored = (value: Expr): Expr => (value.dtype === "bool" ? convert("i32", value) : value);

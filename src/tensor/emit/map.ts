@@ -1,0 +1,48 @@
+/**
+ * @file Elementwise steps: one loop nest that computes and stores elements of several values.
+ */
+import { type Builder, i32 } from "../../ir/build.ts";
+import type { Expr } from "../../ir/nodes.ts";
+import type { Node } from "../nodes.ts";
+import type { Lookup, Placed } from "../plan.ts";
+import { isFlat } from "../reach.ts";
+import { elementsOf } from "../shape.ts";
+import { byNumber, bySubscripts, type ElementContext, Elements, flatOf, type Index, plus, stored } from "./elements.ts";
+import { eachElement } from "./loops.ts";
+
+export function emitMap(b: Builder, stores: readonly (readonly Placed[])[], context: ElementContext): void {
+  const all = stores.flat();
+  const shape = (all[0] as Placed).node.shape;
+  const body = (index: Index): void => {
+    const elements = new Elements(b, context);
+    for (const list of stores) storeList(b, list, elements, index, context.locations);
+  };
+  if (all.every((x) => isFlat(x.node, shape, withoutOwn(x, context.locations)))) {
+    const count = elementsOf(shape);
+    if (count === 1) return body(byNumber(i32(0)));
+    b.for("i", { begin: i32(0), end: i32(count), axis: "parallel" }, (i) => body(byNumber(i)));
+    return;
+  }
+  eachElement(b, shape, (subscripts) => body(bySubscripts(subscripts)));
+}
+
+/** Whether a value gets its memory here, rather than being copied from where it lies. */
+const isOwn = ({ node, into }: Placed, locations: Lookup): boolean => locations.get(node) === into;
+
+/** Where values lie while one is computed that will have memory only then. */
+function withoutOwn(placed: Placed, locations: Lookup): Lookup {
+  if (!isOwn(placed, locations)) return locations;
+  const get = (node: Node) => (node === placed.node ? undefined : locations.get(node));
+  return { get, has: (node) => get(node) !== undefined };
+}
+
+/** Computes all values, then stores them. */
+function storeList(b: Builder, list: readonly Placed[], elements: Elements, index: Index, locations: Lookup): void {
+  const values = list.map(
+    (placed): Expr =>
+      isOwn(placed, locations) ? elements.compute(placed.node, index) : elements.at(placed.node, index),
+  );
+  list.forEach(({ node, into }, k) => {
+    b.store(into.buffer, plus(flatOf(index, node.shape), i32(into.offset)), stored(values[k] as Expr));
+  });
+}

@@ -1,0 +1,41 @@
+/**
+ * @file What the scheduler makes of a recording: steps in order, and where values lie.
+ */
+import type { Buffer } from "../ir/nodes.ts";
+import type {
+  Block,
+  CallEffect,
+  CumulateNode,
+  MatmulNode,
+  Node,
+  ReduceNode,
+  ScatterNode,
+  UnviewNode,
+} from "./nodes.ts";
+
+/** Elements of a buffer, row after row from an offset on. */
+export interface Location {
+  readonly buffer: Buffer;
+  readonly offset: number;
+}
+/** A value and where it goes. */
+export interface Placed<N extends Node = Node> {
+  readonly node: N;
+  readonly into: Location;
+}
+/** Where values lie, as a step sees it. */
+export interface Lookup {
+  get(node: Node): Location | undefined;
+  has(node: Node): boolean;
+}
+/** A loop nest, or a loop over steps; and where the values that it reads lie at that time. */
+export type Step = Work & { readonly where: Lookup };
+export type Work =
+  /** Elementwise: all values of one shape, each computed before any of the same list is stored. */
+  | { readonly kind: "map"; readonly stores: readonly (readonly Placed[])[] }
+  | { readonly kind: "reduce"; readonly results: readonly Placed<ReduceNode>[] }
+  | { readonly kind: "matmul"; readonly result: Placed<MatmulNode> }
+  | { readonly kind: "scatter"; readonly result: Placed<ScatterNode | UnviewNode> }
+  | { readonly kind: "cumulate"; readonly result: Placed<CumulateNode> }
+  | { readonly kind: "call"; readonly call: CallEffect; readonly buffers: ReadonlyMap<string, Location> }
+  | { readonly kind: "repeat"; readonly count: number; readonly body: Block; readonly steps: readonly Step[] };

@@ -1,0 +1,358 @@
+/**
+ * @file The scheduler: decides which values get memory, in which order kernels fill it, and what is fused.
+ *
+ * Effects are taken in order, and what each needs is computed just before it. Elementwise values, views and small
+ * reductions have no memory of their own: they are computed inside the loops that use them. A value gets memory when an
+ * operation needs it there (a matrix product, a reduction), or when it is dear and used more than once. Values that read
+ * a state are computed before the state is overwritten; where that is not so already, what the state held is copied.
+ */
+import { writtenBuffers } from "../runtime/signature.ts";
+import { costOf, isSmallReduction, repeats } from "./costs.ts";
+import { Locations, rowsFrom } from "./locations.ts";
+import { merged } from "./merge.ts";
+import type { AssignEffect, Block, CallEffect, Effect, Node, ReadNode, Stored } from "./nodes.ts";
+import { inputsOf } from "./nodes.ts";
+import type { Location, Placed, Step, Work } from "./plan.ts";
+import { countUses, dependsOnRead, groupsOf, isFlat, outsideNodes, readsElsewhere, rootsOf } from "./reach.ts";
+import { assignedStates } from "./recorder.ts";
+import { elementsOf } from "./shape.ts";
+
+/** Where values live that the program does not make itself. */
+export interface Places {
+  state(state: Stored): Location;
+  input(name: string): Location;
+  output(name: string): Location;
+  table(data: readonly number[], node: Node): Location;
+  /** Memory for a value of its own. */
+  fresh(node: Node): Location;
+}
+
+export interface ScheduleOptions {
+  /** Whether elementwise values are computed inside the loops that use them; otherwise every node gets memory. */
+  readonly fuse: boolean;
+}
+
+/** Inlined operations from which on a value that is used more than once gets memory. */
+const DEAR = 12;
+/** The same for a value whose elements a view repeats. */
+const DEAR_REPEATED = 4;
+
+export class Scheduler {
+  readonly #places: Places;
+  readonly #fuse: boolean;
+  readonly #locations = new Locations();
+  readonly #uses: ReadonlyMap<Node, number>;
+  readonly #prepared = new Set<Node>();
+  readonly #versions = new Map<Stored, number>();
+  /** Where the arrays of a kernel that was called lie. */
+  readonly #outcomes = new Map<CallEffect, Map<string, Location>>();
+  #steps: Step[] = [];
+
+  constructor(root: Block, places: Places, { fuse }: ScheduleOptions) {
+    this.#places = places;
+    this.#fuse = fuse;
+    this.#uses = countUses(root);
+  }
+
+  /** The steps of a whole program. */
+  plan(root: Block): readonly Step[] {
+    this.#block(root, []);
+    return this.#fuse ? merged(this.#steps) : this.#steps;
+  }
+  #push(work: Work): void {
+    this.#steps.push({ ...work, where: this.#locations.next() });
+  }
+
+  // Effects
+
+  /** Takes a block's effects in order; `behind` are those that come after the block. */
+  #block(block: Block, behind: readonly Effect[]): void {
+    const groups = groupsOf(block.effects);
+    for (const [k, group] of groups.entries()) {
+      const later = [...groups.slice(k + 1).flat(), ...behind];
+      this.#effects(group, later);
+    }
+  }
+  #effects(group: readonly Effect[], later: readonly Effect[]): void {
+    const [first] = group;
+    switch (first?.kind) {
+      case "assign":
+        return this.#assign(group as readonly AssignEffect[], later);
+      case "output":
+        return this.#output(first.name, first.value);
+      case "call":
+        return this.#call(first, later);
+      case "repeat":
+        return this.#repeat(first.count, first.body, later);
+      case undefined:
+        return;
+      default:
+        first satisfies never;
+    }
+  }
+
+  #assign(group: readonly AssignEffect[], later: readonly Effect[]): void {
+    for (const { value } of group) this.#prepare(value);
+    const states = new Set(group.map((e) => e.state));
+    this.#rescue(states, later);
+    const crossing = group.some(({ value }) => readsElsewhere(value, states, this.#locations));
+    const stores = group.map(({ state, value }): Placed => ({ node: value, into: this.#places.state(state) }));
+    if (crossing) for (const { value } of group) this.#place(value);
+    this.#push({ kind: "map", stores: [stores] });
+    this.#changed(states);
+  }
+
+  #output(name: string, value: Node): void {
+    const into = this.#places.output(name);
+    if (this.#isComputed(value) && !this.#locations.has(value)) this.#place(value, into);
+    if (this.#locations.get(value) === into) return;
+    this.#prepare(value);
+    this.#push({ kind: "map", stores: [[{ node: value, into }]] });
+  }
+
+  #call(call: CallEffect, later: readonly Effect[]): void {
+    const buffers = new Map<string, Location>();
+    const written = new Set([...writtenBuffers(call.module.entry)].map((b) => b.name));
+    for (const node of call.scalars.values()) this.#prepare(node);
+    for (const [name, node] of call.given) {
+      // What the kernel changes is its own copy.
+      if (written.has(name)) buffers.set(name, this.#copyOf(node));
+      else {
+        this.#place(node);
+        buffers.set(name, this.#locations.get(node) as Location);
+      }
+    }
+    this.#rescue(new Set(call.states.values()), later);
+    for (const [name, state] of call.states) buffers.set(name, this.#places.state(state));
+    this.#push({ kind: "call", call, buffers });
+    this.#outcomes.set(call, buffers);
+    this.#changed(call.states.values());
+  }
+
+  #copyOf(node: Node): Location {
+    this.#prepare(node);
+    const into = this.#places.fresh(node);
+    this.#push({ kind: "map", stores: [[{ node, into }]] });
+    return into;
+  }
+
+  #repeat(count: number, body: Block, later: readonly Effect[]): void {
+    const changed = assignedStates(body);
+    for (const node of outsideNodes(body)) this.#settle(node, changed);
+    this.#rescue(changed, later);
+    const outer = this.#steps;
+    this.#steps = [];
+    this.#block(body, []);
+    const steps = this.#fuse ? merged(this.#steps) : this.#steps;
+    this.#steps = outer;
+    this.#push({ kind: "repeat", count, body, steps });
+    this.#changed(changed);
+  }
+  /** Counts assignments as the recorder has done it. */
+  #changed(states: Iterable<Stored>): void {
+    for (const state of states) this.#versions.set(state, this.#version(state) + 1);
+  }
+  #version(state: Stored): number {
+    return this.#versions.get(state) ?? 0;
+  }
+
+  /** Sees to it that a node from outside of a loop can be used inside: its value does not change there. */
+  #settle(node: Node, changed: ReadonlySet<Stored>): void {
+    switch (node.kind) {
+      case "constant":
+      case "iteration":
+      case "iota":
+      case "input":
+      case "table":
+        return this.#prepare(node);
+      case "read":
+        if (changed.has(node.state)) this.#save(node);
+        else this.#prepare(node);
+        return;
+      case "view":
+      case "pad":
+        return this.#settle(node.input, changed);
+      case "reshape":
+        return this.#isComputed(node.input) ? this.#place(node.input) : this.#settle(node.input, changed);
+      default:
+        this.#place(node);
+    }
+  }
+
+  /** Computes what reads states before they change, as far as it can be; copies what is read later all the same. */
+  #rescue(states: ReadonlySet<Stored>, later: readonly Effect[]): void {
+    for (const effect of later) {
+      if (effect.kind !== "output") continue;
+      const ready = !dependsOnRead(effect.value, (read) => read.version > this.#version(read.state));
+      if (ready && this.#stale(effect.value, states).length) this.#prepare(effect.value);
+    }
+    for (const effect of later)
+      for (const root of effect.kind === "repeat" ? outsideNodes(effect.body) : rootsOf(effect))
+        for (const node of this.#stale(root, states)) this.#save(node);
+  }
+  /** The reads of what states hold now on which a value still depends. */
+  #stale(root: Node, states: ReadonlySet<Stored>): ReadNode[] {
+    const found: ReadNode[] = [];
+    const seen = new Set<Node>();
+    const visit = (node: Node): void => {
+      if (seen.has(node)) return;
+      seen.add(node);
+      if (node.kind === "read") {
+        // Reads of later versions are of values to come.
+        if (states.has(node.state) && node.version <= this.#version(node.state)) found.push(node);
+        return;
+      }
+      // A view has no memory of its own even where it lies in its input's.
+      if (node.kind !== "view" && node.kind !== "reshape" && this.#locations.has(node)) return;
+      for (const x of inputsOf(node)) visit(x);
+    };
+    visit(root);
+    return found;
+  }
+  #isOwn(node: ReadNode): boolean {
+    const at = this.#locations.get(node);
+    return at !== undefined && at.buffer !== this.#places.state(node.state).buffer;
+  }
+  #save(node: ReadNode): void {
+    if (this.#isOwn(node)) return;
+    const into = this.#places.fresh(node);
+    this.#prepare(node);
+    this.#push({ kind: "map", stores: [[{ node, into }]] });
+    this.#locations.set(node, into);
+  }
+
+  // Values
+
+  /** Whether a kernel computes a value, rather than the loops that use it. */
+  #isComputed(node: Node): boolean {
+    switch (node.kind) {
+      case "reduce":
+        return !(this.#fuse && isSmallReduction(node));
+      case "matmul":
+      case "scatter":
+      case "unview":
+      case "cumulate":
+      case "concat":
+        return true;
+      case "map":
+        return !this.#fuse || ((this.#uses.get(node) ?? 0) > 1 && costOf(node) >= DEAR);
+      case "gather":
+      case "pad":
+        return !this.#fuse;
+      default:
+        return false;
+    }
+  }
+
+  /** Sees to it that a node can be used inside a loop nest. */
+  #prepare(node: Node): void {
+    if (this.#prepared.has(node)) return;
+    this.#prepared.add(node);
+    switch (node.kind) {
+      case "constant":
+      case "iteration":
+      case "iota":
+        return;
+      case "input":
+        this.#locations.set(node, this.#places.input(node.name));
+        return;
+      case "read":
+        if (!this.#locations.has(node)) this.#locations.set(node, this.#places.state(node.state));
+        return;
+      case "table":
+        this.#locations.set(node, this.#places.table(node.data, node));
+        return;
+      case "outcome":
+        this.#locations.set(node, this.#outcomes.get(node.call)?.get(node.name) as Location);
+        return;
+      case "view":
+        if (rowsFrom(node) !== undefined && node.input.kind === "read") return this.#prepare(node.input);
+        if (repeats(node) && costOf(node.input) >= DEAR_REPEATED) this.#place(node.input);
+        return this.#prepare(node.input);
+      case "reshape":
+        return this.#place(node.input);
+      case "gather":
+        this.#place(node.input);
+        this.#prepare(node.index);
+        if (this.#isComputed(node)) this.#place(node);
+        return;
+      default:
+        if (this.#isComputed(node)) return this.#place(node);
+        for (const x of inputsOf(node)) this.#prepare(x);
+    }
+  }
+
+  /** Gives a value memory, and computes it into it. */
+  #place(node: Node, wanted?: Location): void {
+    if (this.#locations.has(node)) return;
+    this.#prepared.add(node);
+    switch (node.kind) {
+      case "input":
+      case "read":
+      case "table":
+      case "outcome":
+        this.#prepared.delete(node);
+        return this.#prepare(node);
+      case "reshape":
+        return this.#place(node.input, wanted);
+      case "view":
+        if (rowsFrom(node) !== undefined) {
+          this.#place(node.input);
+          return;
+        }
+        break;
+      case "concat":
+        if (node.axis === 0) return this.#placeInParts(node.inputs, this.#reserve(node, wanted));
+        break;
+      case "matmul":
+        this.#place(node.a.kind === "view" ? node.a.input : node.a);
+        this.#place(node.b);
+        this.#push({ kind: "matmul", result: { node, into: this.#reserve(node, wanted) } });
+        return;
+      case "reduce":
+        this.#prepare(node.input);
+        // A sum of all elements goes through them in their order, whatever they are computed of.
+        if (elementsOf(node.shape) === 1 && !isFlat(node.input, node.input.shape, this.#locations))
+          this.#place(node.input);
+        this.#push({ kind: "reduce", results: [{ node, into: this.#reserve(node, wanted) }] });
+        return;
+      case "scatter":
+      case "unview":
+        for (const x of inputsOf(node)) this.#prepare(x);
+        this.#push({ kind: "scatter", result: { node, into: this.#reserve(node, wanted) } });
+        return;
+      case "cumulate":
+        this.#prepare(node.input);
+        this.#push({ kind: "cumulate", result: { node, into: this.#reserve(node, wanted) } });
+        return;
+      default:
+    }
+    for (const x of inputsOf(node)) this.#prepareOperand(node, x);
+    const into = wanted ?? this.#places.fresh(node);
+    this.#push({ kind: "map", stores: [[{ node, into }]] });
+    this.#locations.set(node, into);
+  }
+  /** Operands of a value that is about to be computed, as far as they are used in its loops. */
+  #prepareOperand(node: Node, x: Node): void {
+    if (node.kind === "gather" && x === node.input) return this.#place(x);
+    this.#prepare(x);
+  }
+  #reserve(node: Node, wanted: Location | undefined): Location {
+    const into = wanted ?? this.#places.fresh(node);
+    this.#locations.set(node, into);
+    return into;
+  }
+  /** Tensors one after the other: each is computed where it has to lie. */
+  #placeInParts(parts: readonly Node[], { buffer, offset }: Location): void {
+    let at = offset;
+    for (const part of parts) {
+      const into = { buffer, offset: at };
+      at += elementsOf(part.shape);
+      const free = !this.#locations.has(part) && part.kind !== "input" && part.kind !== "read" && part.kind !== "table";
+      if (free && part.kind !== "constant" && part.kind !== "outcome") this.#place(part, into);
+      if (this.#locations.get(part)?.buffer === buffer && this.#locations.get(part)?.offset === into.offset) continue;
+      this.#prepare(part);
+      this.#push({ kind: "map", stores: [[{ node: part, into }]] });
+    }
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * @file State: numbers that live between runs and are shared by all programs that use them: parameters, moments, counters.
+ */
+import type { TypedArray } from "../ir/arrays.ts";
+import { STORED_TYPE } from "../ir/types.ts";
+import { heap } from "../runtime/heap.ts";
+import { expandOf, refuse } from "./build.ts";
+import type { Stored, TensorType } from "./nodes.ts";
+import { recording } from "./recorder.ts";
+import { describeShape, elementsOf, type Shape, sameShape, TensorError } from "./shape.ts";
+import { nodeOf, type Operand, Tensor } from "./tensor.ts";
+
+export class State implements Stored {
+  readonly name: string;
+  readonly dtype: TensorType;
+  readonly shape: Shape;
+  /** The numbers themselves, row after row; programs work on them in place. */
+  readonly array: TypedArray;
+
+  constructor(name: string, dtype: TensorType, shape: Shape) {
+    this.name = name;
+    this.dtype = dtype;
+    this.shape = shape;
+    this.array = heap().array(STORED_TYPE[dtype], elementsOf(shape));
+  }
+
+  /** What it holds at this point of the program that is being recorded. */
+  get value(): Tensor {
+    return new Tensor(recording().read(this));
+  }
+
+  /** Lets it hold another value from here on. */
+  assign(value: Operand): void {
+    const node = nodeOf(value, this.dtype);
+    if (node.dtype !== this.dtype) refuse("assign", `${this.name} is ${this.dtype}, the value is ${node.dtype}`);
+    const fits = sameShape(node.shape, this.shape) || node.shape.length === 0;
+    if (!fits)
+      refuse(
+        "assign",
+        `${this.name} has the shape ${describeShape(this.shape)}, the value ${describeShape(node.shape)}`,
+      );
+    recording().assign(this, expandOf(node, this.shape));
+  }
+
+  /** Gives its memory back. */
+  dispose(): void {
+    heap().release(this.array.byteOffset);
+  }
+}
+
+/** A new state of zeros, or of the given numbers. */
+export function state(
+  dtype: TensorType,
+  shape: Shape,
+  { name = "state", from }: { readonly name?: string; readonly from?: ArrayLike<number> } = {},
+): State {
+  if (shape.some((size) => !Number.isInteger(size) || size < 1))
+    throw new TensorError(`${name}: ${describeShape(shape)} is not a shape: sizes are whole numbers from 1 on`);
+  if (from && from.length !== elementsOf(shape))
+    throw new TensorError(`${name}: ${from.length} numbers are not the elements of ${describeShape(shape)}`);
+  const made = new State(name, dtype, shape);
+  if (from) made.array.set(from);
+  return made;
+}

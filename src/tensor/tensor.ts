@@ -1,0 +1,367 @@
+/**
+ * @file Tensor: a value of a fixed shape in a program that is being recorded, with the operations on it.
+ *
+ * A method records a node and returns at once; nothing is computed before the program runs. Numbers stand for tensors of
+ * one element. Axes may be counted from the end with negative numbers.
+ */
+import {
+  concatOf,
+  constantOf,
+  cumulateOf,
+  expandOf,
+  gatherOf,
+  inputOf,
+  iotaOf,
+  mapOf,
+  matmulOf,
+  padOf,
+  reduceOf,
+  refuse,
+  reshapeOf,
+  scatterOf,
+  sliceOf,
+  tableOf,
+  transposeOf,
+} from "./build.ts";
+import type { Node, ReduceKind, TensorType } from "./nodes.ts";
+import type { MapOp } from "./operations.ts";
+import { axisOf, describeShape, elementsOf, type Shape } from "./shape.ts";
+
+/** A tensor, or a number that becomes one of the other operand's type. */
+export type Operand = Tensor | number;
+export type Axes = number | readonly number[];
+
+export class Tensor {
+  readonly node: Node;
+
+  constructor(node: Node) {
+    this.node = node;
+  }
+  get shape(): Shape {
+    return this.node.shape;
+  }
+  get dtype(): TensorType {
+    return this.node.dtype;
+  }
+  /** The size of an axis. */
+  size(axis: number): number {
+    return this.shape[this.#axis("size", axis)] as number;
+  }
+
+  #map(op: MapOp, ...others: readonly Operand[]): Tensor {
+    return new Tensor(mapOf(op, [this.node, ...others.map((x) => nodeOf(x, this.dtype))]));
+  }
+  #axis(name: string, axis: number): number {
+    return axisOf(this.shape, axis) ?? refuse(name, `${describeShape(this.shape)} has no axis ${axis}`);
+  }
+  #axes(name: string, axes: Axes | undefined): number[] {
+    if (axes === undefined) return this.shape.map((_, axis) => axis);
+    return (typeof axes === "number" ? [axes] : axes).map((axis) => this.#axis(name, axis));
+  }
+
+  // Elementwise
+
+  add(x: Operand): Tensor {
+    return this.#map("add", x);
+  }
+  sub(x: Operand): Tensor {
+    return this.#map("sub", x);
+  }
+  mul(x: Operand): Tensor {
+    return this.#map("mul", x);
+  }
+  div(x: Operand): Tensor {
+    return this.#map("div", x);
+  }
+  rem(x: Operand): Tensor {
+    return this.#map("rem", x);
+  }
+  pow(x: Operand): Tensor {
+    return this.#map("pow", x);
+  }
+  minimum(x: Operand): Tensor {
+    return this.#map("min", x);
+  }
+  maximum(x: Operand): Tensor {
+    return this.#map("max", x);
+  }
+  clamp(low: Operand, high: Operand): Tensor {
+    return this.maximum(low).minimum(high);
+  }
+  neg(): Tensor {
+    return this.#map("neg");
+  }
+  abs(): Tensor {
+    return this.#map("abs");
+  }
+  sqrt(): Tensor {
+    return this.#map("sqrt");
+  }
+  rsqrt(): Tensor {
+    return this.#map("rsqrt");
+  }
+  square(): Tensor {
+    return this.mul(this);
+  }
+  floor(): Tensor {
+    return this.#map("floor");
+  }
+  ceil(): Tensor {
+    return this.#map("ceil");
+  }
+  sign(): Tensor {
+    return this.#map("sign");
+  }
+  exp(): Tensor {
+    return this.#map("exp");
+  }
+  expm1(): Tensor {
+    return this.#map("expm1");
+  }
+  log(): Tensor {
+    return this.#map("log");
+  }
+  log1p(): Tensor {
+    return this.#map("log1p");
+  }
+  tanh(): Tensor {
+    return this.#map("tanh");
+  }
+  sigmoid(): Tensor {
+    return this.#map("sigmoid");
+  }
+  sin(): Tensor {
+    return this.#map("sin");
+  }
+  cos(): Tensor {
+    return this.#map("cos");
+  }
+  atan(): Tensor {
+    return this.#map("atan");
+  }
+  relu(): Tensor {
+    return this.maximum(0);
+  }
+  /** log(1 + exp(x)), without overflow. */
+  softplus(): Tensor {
+    return this.maximum(0).add(this.abs().neg().exp().log1p());
+  }
+  eq(x: Operand): Tensor {
+    return this.#map("eq", x);
+  }
+  ne(x: Operand): Tensor {
+    return this.#map("ne", x);
+  }
+  lt(x: Operand): Tensor {
+    return this.#map("lt", x);
+  }
+  le(x: Operand): Tensor {
+    return this.#map("le", x);
+  }
+  gt(x: Operand): Tensor {
+    return this.#map("gt", x);
+  }
+  ge(x: Operand): Tensor {
+    return this.#map("ge", x);
+  }
+  and(x: Tensor): Tensor {
+    return this.#map("and", x);
+  }
+  or(x: Tensor): Tensor {
+    return this.#map("or", x);
+  }
+  not(): Tensor {
+    return this.#map("not");
+  }
+  /** The same numbers as another type: floats become whole numbers towards zero; not 0 becomes true. */
+  to(dtype: TensorType): Tensor {
+    if (dtype === "bool" && this.dtype !== "bool") return this.ne(0);
+    return new Tensor(mapOf("convert", [this.node], dtype));
+  }
+  /** The same value, through which no gradient flows. */
+  stopGradient(): Tensor {
+    return this.#map("detach");
+  }
+
+  // Shapes
+
+  reshape(shape: Shape): Tensor {
+    return new Tensor(reshapeOf(this.node, inferred(this.shape, shape)));
+  }
+  /** Axes in another order; without one, the last two change places. */
+  transpose(order?: readonly number[]): Tensor {
+    const rank = this.shape.length;
+    const swapped = this.shape.map((_, k) => (k < rank - 2 ? k : 2 * rank - 3 - k));
+    return new Tensor(transposeOf(this.node, order ?? swapped));
+  }
+  /** Elements begin .. end-1 along an axis. */
+  slice(axis: number, begin: number, end: number, step = 1): Tensor {
+    return new Tensor(sliceOf(this.node, this.#axis("slice", axis), begin, end, step));
+  }
+  /** One element along an axis, which is gone. */
+  at(axis: number, index: number): Tensor {
+    const from = this.#axis("at", axis);
+    const one = sliceOf(this.node, from, index, index + 1);
+    return new Tensor(
+      reshapeOf(
+        one,
+        this.shape.filter((_, k) => k !== from),
+      ),
+    );
+  }
+  expand(shape: Shape): Tensor {
+    return new Tensor(expandOf(this.node, shape));
+  }
+  /** An axis of size 1 more. */
+  unsqueeze(axis: number): Tensor {
+    const at = axis < 0 ? this.shape.length + 1 + axis : axis;
+    return this.reshape([...this.shape.slice(0, at), 1, ...this.shape.slice(at)]);
+  }
+  pad(before: readonly number[], after: readonly number[], value = 0): Tensor {
+    return new Tensor(padOf(this.node, before, after, value));
+  }
+
+  // Along axes
+
+  #reduce(name: string, op: ReduceKind, axes: Axes | undefined, keep: boolean): Tensor {
+    const chosen = this.#axes(name, axes);
+    const reduced = reduceOf(op, this.node, chosen);
+    if (!keep) return new Tensor(reduced);
+    return new Tensor(
+      reshapeOf(
+        reduced,
+        this.shape.map((size, axis) => (chosen.includes(axis) ? 1 : size)),
+      ),
+    );
+  }
+  sum(axes?: Axes, keep = false): Tensor {
+    return this.#reduce("sum", "add", axes, keep);
+  }
+  mean(axes?: Axes, keep = false): Tensor {
+    const count = this.#axes("mean", axes).reduce((n, axis) => n * (this.shape[axis] as number), 1);
+    return this.sum(axes, keep).div(count);
+  }
+  /** The mean squared distance from the mean, or, with 1, the unbiased estimate. */
+  variance(axes?: Axes, keep = false, ddof = 0): Tensor {
+    const count = this.#axes("variance", axes).reduce((n, axis) => n * (this.shape[axis] as number), 1);
+    return this.sub(this.mean(axes, true))
+      .square()
+      .sum(axes, keep)
+      .div(count - ddof);
+  }
+  max(axes?: Axes, keep = false): Tensor {
+    return this.#reduce("max", "max", axes, keep);
+  }
+  min(axes?: Axes, keep = false): Tensor {
+    return this.#reduce("min", "min", axes, keep);
+  }
+  product(axes?: Axes, keep = false): Tensor {
+    return this.#reduce("product", "mul", axes, keep);
+  }
+  /** Where the largest element along an axis is; the first of equal ones. */
+  argmax(axis = -1): Tensor {
+    const at = this.#axis("argmax", axis);
+    const size = this.shape[at] as number;
+    const largest = this.eq(this.max(at, true));
+    return where(largest, new Tensor(iotaOf(this.shape, at)), size).min(at);
+  }
+  logSumExp(axis = -1, keep = false): Tensor {
+    const top = this.max(axis, true).stopGradient();
+    const sum = this.sub(top).exp().sum(axis, true).log().add(top);
+    return keep ? sum : sum.reshape(this.shape.filter((_, k) => k !== this.#axis("logSumExp", axis)));
+  }
+  logSoftmax(axis = -1): Tensor {
+    const shifted = this.sub(this.max(axis, true).stopGradient());
+    return shifted.sub(shifted.exp().sum(axis, true).log());
+  }
+  softmax(axis = -1): Tensor {
+    const powers = this.sub(this.max(axis, true).stopGradient()).exp();
+    return powers.div(powers.sum(axis, true));
+  }
+  cumsum(axis = -1, { fromEnd = false } = {}): Tensor {
+    return new Tensor(cumulateOf(this.node, axis, fromEnd));
+  }
+
+  // Rows and matrices
+
+  /** [..., m, k] times [k, n]; leading axes of the first are kept. */
+  matmul(other: Tensor): Tensor {
+    const rank = this.shape.length;
+    if (rank <= 2) return new Tensor(matmulOf(this.node, other.node));
+    const rows = elementsOf(this.shape.slice(0, -1));
+    const flat = this.reshape([rows, this.size(-1)]).matmul(other);
+    return flat.reshape([...this.shape.slice(0, -1), other.size(-1)]);
+  }
+  /** Rows of this tensor, as an i32 index says. */
+  gather(index: Tensor): Tensor {
+    return new Tensor(gatherOf(this.node, index.node));
+  }
+  /** These rows added to those rows of zeros that the index says. */
+  scatterAdd(index: Tensor, rows: number): Tensor {
+    return new Tensor(scatterOf(this.node, index.node, rows));
+  }
+  /** One element of each row along the last axis: result[...] = this[..., index[...]]. */
+  pick(index: Tensor): Tensor {
+    const chosen = index.unsqueeze(-1).eq(new Tensor(iotaOf(this.shape, this.shape.length - 1)));
+    return where(chosen, this, 0).sum(-1);
+  }
+  /** 1 at the index along a new last axis, 0 elsewhere. */
+  oneHot(count: number, dtype: TensorType = "f32"): Tensor {
+    const shape = [...this.shape, count];
+    return this.unsqueeze(-1)
+      .eq(new Tensor(iotaOf(shape, this.shape.length)))
+      .to(dtype);
+  }
+}
+
+/** One size may be -1: what is left. */
+function inferred(from: Shape, shape: Shape): Shape {
+  const unknown = shape.indexOf(-1);
+  if (unknown < 0) return shape;
+  const rest = shape.reduce((product, size, k) => (k === unknown ? product : product * size), 1);
+  return shape.map((size, k) => (k === unknown ? elementsOf(from) / rest : size));
+}
+
+export function nodeOf(x: Operand, dtype: TensorType): Node {
+  return typeof x === "number" ? constantOf(x, dtype) : x.node;
+}
+
+/** Elements of one or the other. */
+export function where(condition: Tensor, then: Operand, otherwise: Operand): Tensor {
+  const dtype = typeof then !== "number" ? then.dtype : typeof otherwise !== "number" ? otherwise.dtype : "f32";
+  return new Tensor(mapOf("select", [condition.node, nodeOf(then, dtype), nodeOf(otherwise, dtype)]));
+}
+
+/** An array that the caller hands over with every run. */
+export function input(name: string, dtype: TensorType, shape: Shape): Tensor {
+  return new Tensor(inputOf(name, dtype, shape));
+}
+/** The same number everywhere. */
+export function constant(value: number, dtype: TensorType = "f32", shape: Shape = []): Tensor {
+  return new Tensor(constantOf(value, dtype, shape));
+}
+/** Numbers that are part of the program. */
+export function table(data: readonly number[], dtype: TensorType = "f32", shape: Shape = [data.length]): Tensor {
+  if (elementsOf(shape) !== data.length)
+    refuse("table", `${data.length} numbers are not the elements of ${describeShape(shape)}`);
+  return new Tensor(tableOf(data, dtype, shape));
+}
+/** 0, 1, 2, ... as i32. */
+export function iota(count: number): Tensor {
+  return new Tensor(iotaOf([count], 0));
+}
+export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
+  return new Tensor(
+    concatOf(
+      tensors.map((t) => t.node),
+      axis,
+    ),
+  );
+}
+/** Tensors of one shape along a new axis. */
+export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
+  return concat(
+    tensors.map((t) => t.unsqueeze(axis)),
+    axis,
+  );
+}

@@ -1,0 +1,162 @@
+/**
+ * @file Every gradient rule against finite differences in f64, on expressions that use them.
+ */
+import { describe, expect, test } from "vitest";
+import { concat, gradients, input, type Tensor, where } from "../../src/tensor/index.ts";
+import { program } from "../../src/tensor/program.ts";
+import { elementsOf, type Shape } from "../../src/tensor/shape.ts";
+import { numbers } from "./support.ts";
+
+interface Case {
+  readonly shapes: readonly Shape[];
+  readonly of: (...xs: Tensor[]) => Tensor;
+  /** Maps numbers between -1 and 1 to where the function is smooth. */
+  readonly domain?: (x: number) => number;
+}
+const positive = (x: number): number => 1.5 + x;
+
+const CASES: { readonly [name: string]: Case } = {
+  add: { shapes: [[3, 4], [4]], of: (a, b) => a.add(b) },
+  sub: {
+    shapes: [
+      [3, 4],
+      [3, 1],
+    ],
+    of: (a, b) => a.sub(b),
+  },
+  mul: { shapes: [[3, 4], []], of: (a, b) => a.mul(b) },
+  div: { shapes: [[5], [5]], of: (a, b) => a.div(b), domain: positive },
+  "one tensor twice": { shapes: [[4]], of: (a) => a.mul(a).add(a) },
+  neg: { shapes: [[4]], of: (a) => a.neg() },
+  abs: { shapes: [[4]], of: (a) => a.abs(), domain: positive },
+  sqrt: { shapes: [[4]], of: (a) => a.sqrt(), domain: positive },
+  rsqrt: { shapes: [[4]], of: (a) => a.rsqrt(), domain: positive },
+  exp: { shapes: [[4]], of: (a) => a.exp() },
+  expm1: { shapes: [[4]], of: (a) => a.expm1() },
+  log: { shapes: [[4]], of: (a) => a.log(), domain: positive },
+  log1p: { shapes: [[4]], of: (a) => a.log1p(), domain: positive },
+  tanh: { shapes: [[4]], of: (a) => a.tanh() },
+  sigmoid: { shapes: [[4]], of: (a) => a.sigmoid() },
+  sin: { shapes: [[4]], of: (a) => a.sin() },
+  cos: { shapes: [[4]], of: (a) => a.cos() },
+  atan: { shapes: [[4]], of: (a) => a.atan() },
+  pow: { shapes: [[4], [4]], of: (a, b) => a.pow(b), domain: positive },
+  "pow of a constant": { shapes: [[4]], of: (a) => a.pow(3) },
+  rem: { shapes: [[4]], of: (a) => a.rem(0.7), domain: positive },
+  softplus: { shapes: [[6]], of: (a) => a.softplus() },
+  relu: { shapes: [[8]], of: (a) => a.relu() },
+  clamp: { shapes: [[8]], of: (a) => a.clamp(-0.4, 0.4) },
+  minimum: { shapes: [[8], [8]], of: (a, b) => a.minimum(b) },
+  maximum: { shapes: [[8], [8]], of: (a, b) => a.maximum(b) },
+  where: { shapes: [[8], [8]], of: (a, b) => where(a.gt(b), a.mul(2), b.mul(b)) },
+  transpose: { shapes: [[3, 4]], of: (a) => a.transpose().mul(weights([4, 3])) },
+  "transpose of three axes": { shapes: [[2, 3, 4]], of: (a) => a.transpose([2, 0, 1]).mul(weights([4, 2, 3])) },
+  reshape: { shapes: [[3, 4]], of: (a) => a.reshape([2, 6]).mul(weights([2, 6])) },
+  slice: { shapes: [[6, 2]], of: (a) => a.slice(0, 1, 4).mul(weights([3, 2])) },
+  "slice with a step": { shapes: [[7]], of: (a) => a.slice(0, 1, 7, 2).mul(weights([3])) },
+  expand: { shapes: [[1, 3]], of: (a) => a.expand([4, 3]).mul(weights([4, 3])) },
+  pad: { shapes: [[2, 3]], of: (a) => a.pad([1, 0], [0, 2]).mul(weights([3, 5])) },
+  concat: {
+    shapes: [
+      [2, 3],
+      [1, 3],
+    ],
+    of: (a, b) => concat([a, b]).mul(weights([3, 3])),
+  },
+  "concat along the last axis": {
+    shapes: [
+      [2, 3],
+      [2, 2],
+    ],
+    of: (a, b) => concat([a, b], 1).mul(weights([2, 5])),
+  },
+  sum: { shapes: [[3, 4]], of: (a) => a.sum(0).mul(weights([4])) },
+  "sum of the last axis": { shapes: [[3, 40]], of: (a) => a.sum(-1).mul(weights([3])) },
+  mean: { shapes: [[3, 4]], of: (a) => a.mean(1, true).mul(a) },
+  variance: { shapes: [[3, 4]], of: (a) => a.variance(-1, false, 1) },
+  max: { shapes: [[3, 4]], of: (a) => a.max(1) },
+  min: { shapes: [[3, 4]], of: (a) => a.min() },
+  product: { shapes: [[2, 3]], of: (a) => a.product(1), domain: positive },
+  logSumExp: { shapes: [[3, 4]], of: (a) => a.logSumExp() },
+  softmax: { shapes: [[3, 4]], of: (a) => a.softmax().mul(weights([3, 4])) },
+  logSoftmax: { shapes: [[3, 4]], of: (a) => a.logSoftmax(0).mul(weights([3, 4])) },
+  cumsum: { shapes: [[2, 9]], of: (a) => a.cumsum().mul(weights([2, 9])) },
+  "cumsum from the end": { shapes: [[5, 3]], of: (a) => a.cumsum(0, { fromEnd: true }).mul(weights([5, 3])) },
+  matmul: {
+    shapes: [
+      [3, 5],
+      [5, 4],
+    ],
+    of: (a, b) => a.matmul(b).mul(weights([3, 4])),
+  },
+  "matmul of transposed ones": {
+    shapes: [
+      [5, 3],
+      [4, 5],
+    ],
+    of: (a, b) => a.transpose().matmul(b.transpose()).tanh(),
+  },
+  "matmul of three axes": {
+    shapes: [
+      [2, 3, 5],
+      [5, 2],
+    ],
+    of: (a, b) => a.matmul(b).square(),
+  },
+  gather: { shapes: [[4, 3]], of: (a) => a.gather(index([0, 2, 2])).mul(weights([3, 3])) },
+  scatterAdd: { shapes: [[3, 2]], of: (a) => a.scatterAdd(index([1, 3, 1]), 4).mul(weights([4, 2])) },
+  pick: { shapes: [[3, 4]], of: (a) => a.pick(index([3, 0, 1])).mul(weights([3])) },
+};
+
+const weights = (shape: Shape): Tensor => table([...numbers(elementsOf(shape), 99)], "f64", shape);
+const index = (values: readonly number[]): Tensor => table(values, "i32");
+const { table } = await import("../../src/tensor/index.ts");
+
+/** The sum of an expression, and its gradients, for some numbers. */
+function evaluated({ shapes, of }: Case, values: readonly Float64Array[]): { sum: number; gradients: number[][] } {
+  const made = program(
+    "test",
+    () => {
+      const xs = shapes.map((shape, k) => input(`x${k}`, "f64", shape));
+      const sum = of(...xs).sum();
+      const found = gradients(sum, xs);
+      return { sum, ...Object.fromEntries(found.map((g, k) => [`g${k}`, g])) };
+    },
+    { target: "js" },
+  );
+  const out = made.run(Object.fromEntries(values.map((x, k) => [`x${k}`, x]))) as { [name: string]: Float64Array };
+  const result = {
+    sum: out.sum?.[0] as number,
+    gradients: shapes.map((_, k) => Array.from(out[`g${k}`] as Float64Array)),
+  };
+  made.dispose();
+  return result;
+}
+
+describe("gradients are what finite differences say", () => {
+  for (const [name, one] of Object.entries(CASES)) {
+    test(name, () => {
+      const { domain = (x: number) => x } = one;
+      const values = one.shapes.map((shape, k) => numbers(elementsOf(shape), k + 3).map(domain));
+      const { gradients: found } = evaluated(one, values);
+      const step = 1e-6;
+      one.shapes.forEach((_, k) => {
+        const x = values[k] as Float64Array;
+        for (let i = 0; i < x.length; i++) {
+          const at = (shift: number): number => {
+            const moved = values.map((v, j) => (j === k ? v.map((value, n) => (n === i ? value + shift : value)) : v));
+            return evaluated(one, moved).sum;
+          };
+          const wanted = (at(step) - at(-step)) / (2 * step);
+          expect(Math.abs((found[k]?.[i] as number) - wanted)).toBeLessThan(1e-6 * (1 + Math.abs(wanted)));
+        }
+      });
+    });
+  }
+
+  test("nothing flows through stopGradient", () => {
+    const one = { shapes: [[4]], of: (a: Tensor) => a.mul(a.stopGradient()) };
+    const x = numbers(4);
+    expect(evaluated(one, [x]).gradients[0]).toEqual(Array.from(x));
+  });
+});
