@@ -4,6 +4,7 @@
  */
 import { LockstepError } from "../../platform/errors.ts";
 import { medianOf, type Recorder, type Suite } from "../suite.ts";
+import { ENVIRONMENT_ITEMS } from "./optimisations-environments.ts";
 import { type Forms, ITEMS, type Item } from "./optimisations-items.ts";
 import { SAMPLING_PARAMS, samplingElsewhere } from "./optimisations-sampling.ts";
 
@@ -13,8 +14,6 @@ const PAYS = 1.05;
 /** What has no counterpart here yet. */
 const NOT_YET: readonly (readonly [what: string, reason: string])[] = [
   ["P1 batched GAE in the collector", "not yet: comes with the asynchronous collector"],
-  ["P2 flat observation storage", "not yet: comes with the vectorised environments"],
-  ["P10 no info object per step", "not yet: comes with the vectorised environments"],
   ["P13 reused current observation", "not yet: comes with the asynchronous collector"],
 ];
 
@@ -35,7 +34,7 @@ async function measureItem(recorder: Recorder, item: Omit<Item, "make">, forms: 
 }
 
 async function run(recorder: Recorder): Promise<void> {
-  for (const { make, ...item } of ITEMS) {
+  for (const { make, ...item } of [...ITEMS, ...ENVIRONMENT_ITEMS]) {
     try {
       await measureItem(recorder, item, make());
     } catch (error) {

@@ -3,7 +3,8 @@
  * checked against.
  *
  * One program becomes one closure. Its temp, state and local buffers are typed arrays made when it is bound to an
- * arena, so calls allocate nothing. Parallel loops run in order on the calling thread.
+ * arena, so calls allocate nothing. Parallel loops run in order on the calling thread; each is a function of its own,
+ * because engines do not optimise functions beyond some size.
  */
 import { arrayName, viewArray } from "../../ir/arrays.ts";
 import { IrError } from "../../ir/build.ts";
@@ -89,7 +90,7 @@ class ModuleText {
   }
 
   #func(f: Func, entry: boolean): string {
-    const buffers = f.buffers.map((b) => this.#names.buffer(b));
+    const buffers = this.#handedOver(f).map((b) => this.#names.buffer(b));
     const params = f.params.map((p) => this.#names.local(p));
     const bools = f.params.filter((p) => p.dtype === "bool").map((p) => this.#names.local(p));
     const locals = [...assignedLocals(f.body)].filter((l) => !f.params.includes(l));
@@ -103,6 +104,11 @@ class ModuleText {
       "}",
     ];
     return lines.join("\n");
+  }
+
+  /** The arrays that a function is given: its own parameters, and for a launched one those of its caller that it uses. */
+  #handedOver(f: Func): Buffer[] {
+    return [...new Set([...f.buffers, ...[...usedBuffers(f.body)].filter((b) => b.space === "param")])];
   }
 
   #body(body: readonly Stmt[], indent: string): string[] {
@@ -138,7 +144,8 @@ class ModuleText {
         return [`${indent}${this.#names.func(s.func)}(${args.join(", ")});`];
       }
       case "launch": {
-        const args = [...s.args.map(text), "0", text(s.count)];
+        const buffers = this.#handedOver(s.func).map((b) => this.#names.buffer(b));
+        const args = [...buffers, ...s.args.map(text), "0", text(s.count)];
         return [`${indent}${this.#names.func(s.func)}(${args.join(", ")});`];
       }
       default:
@@ -226,7 +233,7 @@ class JsExecutable implements Executable {
 export function createJsTarget(memory: WebAssembly.Memory): Target {
   return {
     name: "js",
-    machine: { vectorBytes: 0, vectorRegisters: 0, fastFma: false, launches: false },
+    machine: { vectorBytes: 0, vectorRegisters: 0, fastFma: false, launches: true },
     compile: (lowered) => new JsExecutable(lowered, memory),
   };
 }
