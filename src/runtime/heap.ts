@@ -23,6 +23,12 @@ const LIMIT = MAX_PAGES * PAGE;
 /** Blocks are multiples of this, and aligned to it: a cache line. */
 export const BLOCK = 64;
 /**
+ * Blocks left free behind each of this many or more. Processors take a load for one that waits for a store when their
+ * addresses agree in the lower 12 bits, so arrays of a round size, one behind the other, would slow each other down.
+ */
+const SKEW = { from: 16, blocks: 5 } as const;
+const skewed = (blocks: number): number => (blocks >= SKEW.from ? blocks + SKEW.blocks : blocks);
+/**
  * Bytes kept at the start: a page of control words (the first 1024 bytes are the allocator's, the rest the WebAssembly
  * target's), and a spare element for empty arrays to point at.
  */
@@ -93,7 +99,7 @@ export class Heap {
 
   /** Takes `bytes`, aligned to BLOCK and zeroed; returns their offset. */
   allocate(bytes: number): number {
-    const blocks = Math.max(1, Math.ceil(bytes / BLOCK));
+    const blocks = skewed(Math.max(1, Math.ceil(bytes / BLOCK)));
     const freed = this.#free.get(blocks)?.pop();
     if (freed !== undefined) new Uint8Array(this.buffer, freed, blocks * BLOCK).fill(0);
     const offset = freed ?? this.#fresh(blocks);

@@ -38,19 +38,24 @@ export function wholeSteps(begin: Expr, end: Expr, step: number): Expr {
 
 const serial = (s: For, begin: Expr, end: Expr): For => ({ ...s, axis: "serial", begin, end });
 
-/** Vector loops of falling width, then the rest one by one. */
+/** Whether a range is known to be empty. */
+const isEmpty = (begin: Expr, end: Expr): boolean =>
+  begin.kind === "const" && end.kind === "const" && begin.value >= end.value;
+
+/** Vector loops of falling width, then the rest one by one; none where it is known that nothing is left. */
 function vectorLoop(s: For, widths: readonly number[]): Stmt[] {
   const b = new Builder();
   let begin = b.let("from", s.begin);
   const end = b.let("to", s.end);
   for (const lanes of widths) {
     const middle = b.let("middle", wholeSteps(begin, end, lanes));
+    if (isEmpty(begin, middle)) continue;
     const code = new LaneCode(b, s, lanes, sharedAccesses(s));
     const body = b.body(() => code.body(s.body));
     b.emit({ ...s, axis: "vector", begin, end: middle, step: lanes, body });
     begin = middle;
   }
-  b.emit(serial(s, begin, end));
+  if (!isEmpty(begin, end)) b.emit(serial(s, begin, end));
   return b.statements;
 }
 
