@@ -57,6 +57,11 @@ export class Program {
     return this.#counter.crossings;
   }
 
+  /** Bytes of the program's own memory: state, and temporaries that share it as far as they can. */
+  get arenaBytes(): number {
+    return this.#load().layout.bytes;
+  }
+
   /** Compiles now instead of at the first run. */
   load(): void {
     this.#load();
@@ -71,7 +76,7 @@ export class Program {
   #compile(): Loaded {
     const start = performance.now();
     const lowered = this.#lowered();
-    const layout = planArena(lowered);
+    const layout = planArena(lowered, this.module);
     const executable = this.target.compile({ module: lowered, arena: layout }, { threads: this.#options.threads });
     const arena = this.#heap.allocate(layout.bytes);
     const entry = this.#instantiate(executable, arena);
@@ -97,8 +102,8 @@ export class Program {
   }
 
   #lowered(): Module {
-    const { unchecked, numerics } = this.#options;
-    return lower(this.module, { ...this.target.machine, unchecked, numerics, verify: verifying() });
+    const { unchecked, numerics, threads } = this.#options;
+    return lower(this.module, { ...this.target.machine, unchecked, numerics, threads, verify: verifying() });
   }
 
   #instantiate(executable: Executable, arena: number): Entry {

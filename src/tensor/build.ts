@@ -1,16 +1,15 @@
 /**
  * @file Makes nodes: shapes checked, operands repeated to fit, views put together, and what is trivial left out.
  */
-import type { CallEffect, Node, ReduceKind, TensorType, ViewAxis } from "./nodes.ts";
+import type { CallEffect, InputNode, Node, ReduceKind, TensorType, ViewAxis } from "./nodes.ts";
 import { accepts, type MapOp, operation } from "./operations.ts";
-import { userPlace } from "./place.ts";
+import { withPlace } from "./place.ts";
 import { numberOf, recording } from "./recorder.ts";
 import { axisOf, broadcastShapes, describeShape, elementsOf, type Shape, sameShape, TensorError } from "./shape.ts";
 
 /** Refuses an operation: what it is, why, and where the user wrote it. */
 export function refuse(operationName: string, reason: string): never {
-  const place = userPlace();
-  throw new TensorError(`${operationName}: ${reason}${place ? `\n  at ${place}` : ""}`);
+  throw new TensorError(withPlace(`${operationName}: ${reason}`));
 }
 
 const ROUNDED: { readonly [D in TensorType]: (value: number) => number } = {
@@ -23,16 +22,25 @@ const ROUNDED: { readonly [D in TensorType]: (value: number) => number } = {
 
 export function constantOf(value: number, dtype: TensorType, shape: Shape = []): Node {
   const rounded = ROUNDED[dtype](value);
-  const key = Object.is(rounded, -0) ? "-0" : `${rounded}`;
-  return recording().node({ kind: "constant", dtype, shape, value: rounded }, key);
+  return recording().node({ kind: "constant", dtype, shape, value: rounded }, keyOf(rounded));
 }
+const keyOf = (value: number): string => (Object.is(value, -0) ? "-0" : `${value}`);
 
 export function tableOf(data: readonly number[], dtype: TensorType, shape: Shape): Node {
-  return recording().node({ kind: "table", dtype, shape, data: data.map(ROUNDED[dtype]) }, data.join());
+  return recording().node({ kind: "table", dtype, shape, data: data.map(ROUNDED[dtype]) }, data.map(keyOf).join());
 }
 
 export function inputOf(name: string, dtype: TensorType, shape: Shape): Node {
-  return recording().node({ kind: "input", name, dtype, shape }, name);
+  const { inputs } = recording();
+  const made = recording().node({ kind: "input", name, dtype, shape }, name) as InputNode;
+  const before = inputs.get(name) ?? made;
+  if (before !== made)
+    refuse(
+      "input",
+      `"${name}" is ${before.dtype} ${describeShape(before.shape)} already, not ${dtype} ${describeShape(shape)}`,
+    );
+  inputs.set(name, made);
+  return made;
 }
 
 export function iotaOf(shape: Shape, axis: number): Node {
@@ -147,13 +155,12 @@ export function unviewOf(node: Node, axes: readonly ViewAxis[], shape: Shape): N
   return recording().node({ kind: "unview", dtype: node.dtype, shape, input: node, axes }, keyOfAxes(axes));
 }
 
-/** The same elements under another shape. */
+/** The same elements under another shape. Those of others stay what they are, as views do. */
 export function reshapeOf(node: Node, shape: Shape): Node {
   if (elementsOf(shape) !== elementsOf(node.shape))
     refuse("reshape", `${describeShape(node.shape)} has not as many elements as ${describeShape(shape)}`);
   if (sameShape(node.shape, shape)) return node;
   if (node.kind === "constant") return constantOf(node.value, node.dtype, shape);
-  if (node.kind === "reshape") return reshapeOf(node.input, shape);
   const ones = withoutOnes(node.shape);
   if (sameShape(ones.shape, withoutOnes(shape).shape)) {
     const places = withoutOnes(shape).axes;

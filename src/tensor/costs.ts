@@ -9,6 +9,8 @@ import { elementsOf } from "./shape.ts";
 const SMALL = 8;
 /** Operations up to which it is. */
 const SMALL_COST = 300;
+/** Operations from which on a value whose elements a view repeats is kept in memory. */
+const DEAR_REPEATED = 4;
 
 const costs = new WeakMap<Node, number>();
 
@@ -30,7 +32,7 @@ function computedCost(node: Node): number {
     case "map":
       return node.inputs.reduce((sum, x) => sum + costOf(x), operation(node.op).cost);
     case "view":
-      return costOf(node.input);
+      return isDearlyRepeated(node) ? 1 : costOf(node.input);
     case "pad":
       return costOf(node.input) + 2 * node.shape.length;
     case "gather":
@@ -52,5 +54,6 @@ export function isSmallReduction(node: ReduceNode): boolean {
   return count <= SMALL && count * costOf(node.input) <= SMALL_COST && elementsOf(node.shape) > 1;
 }
 
-/** Whether a view shows elements of its input several times. */
-export const repeats = (view: ViewNode): boolean => elementsOf(view.shape) > elementsOf(view.input.shape);
+/** Whether a view shows elements several times that are dear enough to be computed once and kept in memory. */
+export const isDearlyRepeated = (view: ViewNode): boolean =>
+  elementsOf(view.shape) > elementsOf(view.input.shape) && costOf(view.input) >= DEAR_REPEATED;

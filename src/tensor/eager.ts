@@ -1,7 +1,8 @@
 /**
- * @file Runs a recorded program operation by operation: each node is a program of its own, on arrays of the heap.
+ * @file Runs a recorded program step by step: each is a program of its own, on arrays of the heap.
  *
- * Nothing is fused, and every operation crosses into compiled code; the numbers are those of the whole program.
+ * Eagerly nothing is fused, and every operation crosses into compiled code; the numbers are those of the whole program.
+ * With the whole program's steps it is how their times are taken.
  */
 import type { TypedArray } from "../ir/arrays.ts";
 import { buffer, i32, load } from "../ir/build.ts";
@@ -21,6 +22,8 @@ interface EagerOptions {
   readonly target: Target;
   readonly machine: TileMachine;
   readonly options: Partial<ProgramOptions>;
+  /** Runs the steps of the whole program instead of one operation at a time. */
+  readonly fuse?: boolean;
 }
 
 export class EagerRun {
@@ -31,12 +34,16 @@ export class EagerRun {
   readonly #programs = new Map<Step, { readonly program: Program; readonly run: () => void }>();
   /** The number of the current iteration of each loop, in memory, where its operations read it. */
   readonly #counters = new Map<Block, { readonly buffer: Buffer; readonly array: TypedArray }>();
+  #times: Map<Step, number> | undefined;
 
   constructor(name: string, root: Block, ports: ReadonlyMap<string, Port>, options: EagerOptions) {
     this.#name = name;
     this.#wiring = new Wiring(ports, "heap");
     this.#options = options;
-    this.#plan = new Scheduler(root, this.#wiring, { fuse: false }).plan(root);
+    this.#plan = new Scheduler(root, this.#wiring, { fuse: options.fuse ?? false }).plan(root);
+  }
+  get plan(): readonly Step[] {
+    return this.#plan;
   }
 
   run(): void {
@@ -45,8 +52,32 @@ export class EagerRun {
   #steps(steps: readonly Step[]): void {
     for (const step of steps) {
       if (step.kind === "repeat") this.#repeat(step);
-      else this.#program(step).run();
+      else this.#once(step);
     }
+  }
+  #once(step: Step): void {
+    const { run } = this.#program(step);
+    const start = performance.now();
+    run();
+    this.#times?.set(step, (this.#times.get(step) ?? 0) + performance.now() - start);
+  }
+
+  /** Milliseconds of each step, in all its iterations: the least of some runs, which leave all arrays as they were. */
+  timed(runs: number): ReadonlyMap<Step, number> {
+    const best = new Map<Step, number>();
+    const before = [...this.#wiring.arrays.values()].map((array) => ({ array, copy: array.slice() }));
+    try {
+      this.run();
+      for (let k = 0; k < runs; k++) {
+        this.#times = new Map();
+        this.run();
+        for (const [step, ms] of this.#times) best.set(step, Math.min(ms, best.get(step) ?? ms));
+      }
+    } finally {
+      this.#times = undefined;
+      for (const { array, copy } of before) array.set(copy as never);
+    }
+    return best;
   }
   #repeat({ count, body, steps }: Step & { kind: "repeat" }): void {
     let counter = this.#counters.get(body);

@@ -3,8 +3,8 @@
  *
  * The gradient of a scalar is recorded as further nodes, so that it is scheduled and fused with everything else. Nothing
  * flows through comparisons, whole numbers, tables and `stopGradient`. Rules are themselves made of differentiable
- * operations, so gradients of gradients come for free, but for products of several elements (`product`), whose rule
- * divides. States that are read are leaves: a gradient with respect to one is with respect to the value that was read.
+ * operations, so gradients of gradients come for free, but for products of several elements (`product`) where some are
+ * 0. States that are read are leaves: a gradient with respect to one is with respect to the value that was read.
  */
 import {
   constantOf,
@@ -22,7 +22,15 @@ import {
   unviewOf,
   viewOf,
 } from "./build.ts";
-import { inputsOf, type MapNode, type Node, type ViewAxis, type ViewNode } from "./nodes.ts";
+import {
+  type FoldNode,
+  type MapNode,
+  type Node,
+  type ReduceNode,
+  sourcesOf,
+  type ViewAxis,
+  type ViewNode,
+} from "./nodes.ts";
 import type { MapOp } from "./operations.ts";
 import { describeShape, type Shape, sameShape } from "./shape.ts";
 import { Tensor } from "./tensor.ts";
@@ -91,7 +99,8 @@ const MAP_RULES: { readonly [O in MapOp]: MapRule } = {
   cos: unary((x, g) => neg(mul(g, one("sin", x)))),
   atan: unary((x, g) => div(g, add(mul(x, x), number(1, x)))),
   pow: binary((a, b, g, y) => [
-    mul(g, mul(b, mapOf("pow", [a, sub(b, number(1, b))]))),
+    // The power of 0 is 1 everywhere, 0 included.
+    b.kind === "constant" && b.value === 0 ? undefined : mul(g, mul(b, mapOf("pow", [a, sub(b, number(1, b))]))),
     b.kind === "constant" ? undefined : mul(g, mul(y, one("log", a))),
   ]),
   rsqrt: unary((x, g, y) => div(mul(mul(g, number(-0.5, g)), y), x)),
@@ -104,6 +113,9 @@ const MAP_RULES: { readonly [O in MapOp]: MapRule } = {
   convert: unary((x, g) => mapOf("convert", [g], x.dtype)),
   bits: nothing,
   normal: nothing,
+  word0: nothing,
+  word1: nothing,
+  permuted: nothing,
   unit: nothing,
 };
 
@@ -146,7 +158,7 @@ const NODE_RULES: {
     const { op, input, axes } = node;
     const spread = (x: Node): Node => spreadOver(x, input.shape, axes);
     if (op === "add") return [spread(g)];
-    if (op === "mul") return [div(spread(mul(g, node)), input)];
+    if (op === "mul") return [productRule(node, g, spread)];
     const best = mapOf("convert", [mapOf("eq", [input, spread(node)])], input.dtype);
     return [mul(best, spread(div(g, reduceOf("add", best, axes))))];
   },
@@ -165,8 +177,19 @@ const NODE_RULES: {
   pad: ({ input, before }, g) => [
     input.shape.reduce((x, size, axis) => sliceOf(x, axis, before[axis] as number, (before[axis] as number) + size), g),
   ],
+  fold: (node) => refuse("gradients", `${node.fold.sources.length} sources of a loop are not one input`),
   outcome: (node) => refuse("gradients", `${node.call.module.name} is a kernel: nothing is known of its gradient`),
 };
+
+/** The product of the others: by division, where no zeros are in the way; nothing where another element is 0. */
+function productRule({ input, axes }: ReduceNode, g: Node, spread: (x: Node) => Node): Node {
+  const zero = mapOf("eq", [input, zeros(input)]);
+  const counted = mapOf("convert", [zero], input.dtype);
+  const otherZeros = sub(spread(reduceOf("add", counted, axes)), counted);
+  const divisor = select(zero, number(1, input), input);
+  const others = div(spread(mul(g, reduceOf("mul", divisor, axes))), divisor);
+  return select(mapOf("eq", [otherZeros, zeros(input)]), others, zeros(input));
+}
 
 /** A reduced tensor repeated along the axes that it lost. */
 function spreadOver(node: Node, shape: Shape, axes: readonly number[]): Node {
@@ -179,7 +202,7 @@ function spreadOver(node: Node, shape: Shape, axes: readonly number[]): Node {
 }
 
 /** Nodes that lead from any of `sources` to `to`, inputs first. */
-function between(to: Node, sources: ReadonlySet<Node>): Node[] {
+function between(to: Node, sources: ReadonlySet<Node>, beyond: boolean): Node[] {
   const leads = new Map<Node, boolean>();
   const order: Node[] = [];
   const visit = (node: Node): boolean => {
@@ -187,7 +210,7 @@ function between(to: Node, sources: ReadonlySet<Node>): Node[] {
     if (known !== undefined) return known;
     leads.set(node, false);
     let found = sources.has(node);
-    if (isFloat(node)) for (const x of inputsOf(node)) if (visit(x)) found = true;
+    if (isFloat(node) && (beyond || !found)) for (const x of sourcesOf(node)) if (visit(x)) found = true;
     leads.set(node, found);
     if (found) order.push(node);
     return found;
@@ -196,8 +219,32 @@ function between(to: Node, sources: ReadonlySet<Node>): Node[] {
   return order;
 }
 
+type Parts = readonly (Node | undefined)[];
+const partsOf = (node: Node, g: Node): Parts => (NODE_RULES[node.kind] as (node: Node, g: Node) => Parts)(node, g);
+
+/** A loop's results are gone back through together, when the last of them has its gradient. */
+function foldParts(
+  { fold }: FoldNode,
+  order: readonly Node[],
+  at: number,
+  found: ReadonlyMap<Node, Node>,
+): Parts | undefined {
+  const results = order.filter((node): node is FoldNode => node.kind === "fold" && node.fold === fold);
+  if (order[at] !== results.at(-1)) return undefined;
+  const gradients: (Node | undefined)[] = [];
+  for (const result of results) gradients[result.which] = found.get(result);
+  return gradients.some((g) => g) ? fold.reverse(gradients) : undefined;
+}
+
 /** How a scalar changes with each of some tensors: a tensor of the same shape for each. */
 export function gradients(of: Tensor, tensors: readonly Tensor[]): Tensor[] {
+  return gradientsOf(of, tensors, true);
+}
+/** The same while the other tensors stay as they are, also where one is computed from another. */
+export function partialGradients(of: Tensor, tensors: readonly Tensor[]): Tensor[] {
+  return gradientsOf(of, tensors, false);
+}
+function gradientsOf(of: Tensor, tensors: readonly Tensor[], beyond: boolean): Tensor[] {
   if (!sameShape(of.shape, []) || !isFloat(of.node))
     refuse(
       "gradients",
@@ -205,17 +252,17 @@ export function gradients(of: Tensor, tensors: readonly Tensor[]): Tensor[] {
     );
   const sources = new Set(tensors.map((t) => t.node));
   const found = new Map<Node, Node>([[of.node, constantOf(1, of.dtype)]]);
-  for (const node of between(of.node, sources).reverse()) {
+  const order = between(of.node, sources, beyond).reverse();
+  order.forEach((node, at) => {
+    if (!beyond && sources.has(node)) return;
     const g = found.get(node);
-    if (!g) continue;
-    const rule = NODE_RULES[node.kind] as (node: Node, g: Node) => readonly (Node | undefined)[];
-    const parts = rule(node, g);
-    inputsOf(node).forEach((x, k) => {
-      const part = parts[k];
+    const parts = node.kind === "fold" ? foldParts(node, order, at, found) : g && partsOf(node, g);
+    sourcesOf(node).forEach((x, k) => {
+      const part = parts?.[k];
       if (!part || !isFloat(x)) return;
       const before = found.get(x);
       found.set(x, before ? add(before, part) : part);
     });
-  }
+  });
   return tensors.map((t) => new Tensor(found.get(t.node) ?? constantOf(0, t.dtype, t.shape)));
 }

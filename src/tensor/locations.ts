@@ -2,13 +2,14 @@
  * @file Where values lie, in the course of a program: a value may be computed in place by one step, get memory in a later
  * one, and lie elsewhere when a state was copied away. Each step sees what held when it was scheduled.
  */
-import type { Node, ReshapeNode, ViewNode } from "./nodes.ts";
+import type { FoldNode, Node, ReshapeNode, ViewNode } from "./nodes.ts";
 import type { Location, Lookup } from "./plan.ts";
+import { isAlias } from "./reach.ts";
 import { elementsOf } from "./shape.ts";
 
 /** Where in its input a value begins that is whole neighbouring rows of it; undefined when it is not. */
-export function rowsFrom(node: ReshapeNode | ViewNode): number | undefined {
-  if (node.kind === "reshape") return 0;
+export function rowsFrom(node: ReshapeNode | ViewNode | FoldNode): number | undefined {
+  if (node.kind !== "view") return 0;
   const { axes, input, shape } = node;
   if (shape.length !== input.shape.length) return undefined;
   for (const [axis, { start, terms }] of axes.entries()) {
@@ -46,7 +47,7 @@ export class Locations implements Lookup {
   /** Whole rows of a value that has memory lie in it, whatever their shape. */
   #at(node: Node, time: number): Location | undefined {
     const own = this.#known.get(node)?.findLast(({ since }) => since <= time)?.at;
-    if (own || (node.kind !== "reshape" && node.kind !== "view")) return own;
+    if (own || !isAlias(node)) return own;
     const from = rowsFrom(node);
     const at = from === undefined ? undefined : this.#at(node.input, time);
     return at && from ? { ...at, offset: at.offset + from } : at;

@@ -4,7 +4,7 @@
 import type { Node } from "./nodes.ts";
 import type { Location, Lookup, Placed, Step } from "./plan.ts";
 import { eachRead } from "./reach.ts";
-import { elementsOf, sameShape } from "./shape.ts";
+import { elementsOf, type Shape, sameShape } from "./shape.ts";
 
 type MapStep = Extract<Step, { kind: "map" }>;
 type ReduceStep = Extract<Step, { kind: "reduce" }>;
@@ -13,12 +13,15 @@ type ReduceStep = Extract<Step, { kind: "reduce" }>;
 const overlap = (a: Location, aSize: number, b: Location, bSize: number): boolean =>
   a.buffer === b.buffer && a.offset < b.offset + bSize && b.offset < a.offset + aSize;
 
+/** A value that is computed, where that goes, and what is seen meanwhile. */
+interface Reader {
+  readonly node: Node;
+  readonly into?: Location;
+  readonly where: Lookup;
+}
+
 /** Whether computing `reader` looks at what `writer` stores, at the same place only or elsewhere too. */
-function relation(
-  reader: { readonly node: Node; readonly into?: Location },
-  writer: Placed,
-  locations: Lookup,
-): "none" | "same" | "elsewhere" {
+function relation(reader: Reader, writer: Placed): "none" | "same" | "elsewhere" {
   let found: "none" | "same" | "elsewhere" = "none";
   const written = elementsOf(writer.node.shape);
   const see = (node: Node, at: Location, same: boolean): void => {
@@ -26,60 +29,43 @@ function relation(
     const aligned = same && at.offset === writer.into.offset;
     found = aligned && found !== "elsewhere" ? "same" : "elsewhere";
   };
-  eachRead(reader.node, locations, see, reader.into);
+  eachRead(reader.node, reader.where, see, reader.into);
   return found;
 }
 
-const firstOf = (step: MapStep): Placed => (step.stores[0] as readonly Placed[])[0] as Placed;
-const allOf = (step: MapStep): readonly Placed[] => step.stores.flat();
+/** A value that goes on seeing what its own step did. */
+const seeing = <N extends Node>(placed: Placed<N>, step: Step): Placed<N> & { readonly where: Lookup } => ({
+  ...placed,
+  where: placed.where ?? step.where,
+});
 
-function mayJoin(a: MapStep, b: MapStep, locations: Lookup): boolean {
-  if (!sameShape(firstOf(a).node.shape, firstOf(b).node.shape)) return false;
-  for (const x of allOf(a)) {
-    for (const y of allOf(b)) {
-      if (relation(y, x, locations) === "elsewhere") return false;
-      if (relation(x, y, locations) === "elsewhere") return false;
-    }
-  }
-  return true;
+function joinedMaps(a: MapStep, b: MapStep): Step | undefined {
+  const [before, after] = [a, b].map((step) => step.stores.map((list) => list.map((p) => seeing(p, step)))) as Lists;
+  const [xs, ys] = [before.flat(), after.flat()];
+  if ([...xs, ...ys].some(({ row }) => row)) return undefined;
+  if (!sameShape(xs[0]?.node.shape as Shape, ys[0]?.node.shape as Shape)) return undefined;
+  for (const x of xs)
+    for (const y of ys) if (relation(y, x) === "elsewhere" || relation(x, y) === "elsewhere") return undefined;
+  return { kind: "map", stores: [...before, ...after], where: b.where };
 }
+type List = ReturnType<typeof seeing<Node>>[][];
+type Lists = [List, List];
 
-function mayReduceTogether(a: ReduceStep, b: ReduceStep, locations: Lookup): boolean {
+function joinedReductions(a: ReduceStep, b: ReduceStep): Step | undefined {
   const [x, y] = [a.results[0]?.node, b.results[0]?.node];
-  if (!x || !y || !sameShape(x.input.shape, y.input.shape) || !sameShape(x.axes, y.axes)) return false;
-  return b.results.every(({ node }) => a.results.every((r) => relation({ node: node.input }, r, locations) === "none"));
+  if (!x || !y || !sameShape(x.input.shape, y.input.shape) || !sameShape(x.axes, y.axes)) return undefined;
+  const before = a.results.map((p) => seeing(p, a));
+  const after = b.results.map((p) => seeing(p, b));
+  const apart = after.every(({ node, where }) =>
+    before.every((r) => relation({ node: node.input, where }, r) === "none"),
+  );
+  return apart ? { kind: "reduce", results: [...before, ...after], where: b.where } : undefined;
 }
 
-/** Whether what a step reads lies where the next one would find it. */
-function staysPut(
-  nodes: readonly { readonly node: Node; readonly into?: Location }[],
-  before: Lookup,
-  after: Lookup,
-): boolean {
-  let same = true;
-  for (const { node, into } of nodes)
-    eachRead(
-      node,
-      before,
-      (x, at) => {
-        const then = after.get(x);
-        same &&= then?.buffer === at.buffer && then.offset === at.offset;
-      },
-      into,
-    );
-  return same;
-}
-
-/** Two steps as one, which sees what the second one does. */
+/** Two steps as one, if that changes nothing. */
 function joined(a: Step, b: Step): Step | undefined {
-  const { where } = b;
-  if (a.kind === "map" && b.kind === "map" && mayJoin(a, b, where) && staysPut(allOf(a), a.where, where))
-    return { kind: "map", stores: [...a.stores, ...b.stores], where };
-  if (a.kind !== "reduce" || b.kind !== "reduce" || !mayReduceTogether(a, b, where)) return undefined;
-  const inputs = a.results.map(({ node }) => ({ node: node.input }));
-  return staysPut(inputs, a.where, where)
-    ? { kind: "reduce", results: [...a.results, ...b.results], where }
-    : undefined;
+  if (a.kind === "map" && b.kind === "map") return joinedMaps(a, b);
+  return a.kind === "reduce" && b.kind === "reduce" ? joinedReductions(a, b) : undefined;
 }
 
 /** The same steps with neighbours fused where that changes nothing. */

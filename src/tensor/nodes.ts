@@ -127,6 +127,21 @@ export interface PadNode extends NodeBase {
   readonly before: readonly number[];
   readonly value: number;
 }
+/** What a loop leaves of a value that it carries; the loop is known, so that a gradient can go back through it. */
+export interface FoldNode extends NodeBase {
+  readonly kind: "fold";
+  readonly input: Node;
+  readonly fold: FoldRecord;
+  /** Which of the loop's results. */
+  readonly which: number;
+}
+/** What gradients need to know of a loop. */
+export interface FoldRecord {
+  /** What its results depend on. */
+  readonly sources: readonly Node[];
+  /** Records the gradients of the sources, of those of the results (undefined: nothing depends on that one). */
+  readonly reverse: (gradients: readonly (Node | undefined)[]) => readonly (Node | undefined)[];
+}
 /** What a kernel wrote to one of its arrays. */
 export interface OutcomeNode extends NodeBase {
   readonly kind: "outcome";
@@ -151,6 +166,7 @@ export type Node =
   | CumulateNode
   | ConcatNode
   | PadNode
+  | FoldNode
   | OutcomeNode;
 
 /** What is known of a state here: where its numbers lie is the program's business. */
@@ -158,12 +174,16 @@ export interface Stored {
   readonly name: string;
   readonly shape: Shape;
   readonly dtype: TensorType;
+  /** Lives in the program's own memory, for one run. */
+  readonly temporary?: boolean;
 }
 
 export interface AssignEffect {
   readonly kind: "assign";
   readonly state: Stored;
   readonly value: Node;
+  /** Only this row of the state changes; all of it when there is none. */
+  readonly row?: Node | undefined;
   /** Assignments to the state, this one included. */
   readonly version: number;
 }
@@ -194,6 +214,8 @@ export interface Block {
   readonly effects: Effect[];
   readonly parent: Block | undefined;
   readonly depth: number;
+  /** Nothing but temporary states changes inside: states are read as they are outside. */
+  readonly pure: boolean;
 }
 
 /** The nodes that a node is computed from. */
@@ -215,6 +237,7 @@ export function inputsOf(node: Node): readonly Node[] {
     case "reduce":
     case "cumulate":
     case "pad":
+    case "fold":
       return [node.input];
     case "matmul":
       return [node.a, node.b];
@@ -227,3 +250,6 @@ export function inputsOf(node: Node): readonly Node[] {
       return node satisfies never;
   }
 }
+
+/** The nodes that a gradient flows on to. */
+export const sourcesOf = (node: Node): readonly Node[] => (node.kind === "fold" ? node.fold.sources : inputsOf(node));

@@ -7,6 +7,7 @@ import { type Builder, binary, convert, select, unary } from "../ir/build.ts";
 import type { Expr } from "../ir/nodes.ts";
 import type { BinaryOp, DType, UnaryOp } from "../ir/types.ts";
 import { MATH, type MathName } from "../math/index.ts";
+import { permutedIndex } from "../random/permutation.ts";
 import { createKey, encrypt, u32 } from "../random/threefry.ts";
 import { normalFrom, unitInterval } from "../random/transforms.ts";
 
@@ -113,6 +114,17 @@ export const OPERATIONS = {
     result: "f32",
     cost: 150,
     emit: (b, xs) => normalFrom(b, ...words(b, xs)),
+  },
+  /** The words of a key for (key0, key1, number): each a draw of its own. */
+  word0: { operands: 3, accepts: "integer", cost: 100, emit: (b, xs) => words(b, xs)[0] },
+  word1: { operands: 3, accepts: "integer", cost: 100, emit: (b, xs) => words(b, xs)[1] },
+  /** The place of an element in a random order, for (key0, key1, place, count). */
+  permuted: {
+    operands: 4,
+    accepts: "integer",
+    result: "i32",
+    cost: 200,
+    emit: (b, xs) => permutedIndex(b, at(xs, 0), at(xs, 1), convert("i32", at(xs, 2)), convert("i32", at(xs, 3))),
   },
   /** Bits as a number from 0 up to 1. */
   unit: { operands: 1, accepts: "integer", result: "f32", cost: 3, emit: (_, xs) => unitInterval(at(xs, 0)) },

@@ -10,6 +10,7 @@ import type {
   Node,
   ReduceNode,
   ScatterNode,
+  Stored,
   UnviewNode,
 } from "./nodes.ts";
 
@@ -18,15 +19,29 @@ export interface Location {
   readonly buffer: Buffer;
   readonly offset: number;
 }
-/** A value and where it goes. */
-export interface Placed<N extends Node = Node> {
-  readonly node: N;
-  readonly into: Location;
+/** Where values live that the program does not make itself. */
+export interface Places {
+  state(state: Stored): Location;
+  input(name: string): Location;
+  output(name: string): Location;
+  table(data: readonly number[], node: Node): Location;
+  /** Memory for a value of its own. */
+  fresh(node: Node): Location;
 }
+
 /** Where values lie, as a step sees it. */
 export interface Lookup {
   get(node: Node): Location | undefined;
   has(node: Node): boolean;
+}
+/** A value and where it goes. */
+export interface Placed<N extends Node = Node> {
+  readonly node: N;
+  readonly into: Location;
+  /** It goes to the row of this number behind `into`. */
+  readonly row?: Node | undefined;
+  /** What it sees when its step was fused with later ones, which see more; otherwise what the step sees. */
+  readonly where?: Lookup;
 }
 /** A loop nest, or a loop over steps; and where the values that it reads lie at that time. */
 export type Step = Work & { readonly where: Lookup };

@@ -2,6 +2,7 @@
  * @file `program()`: tensor code recorded once, compiled whole, and run in one call; or, eagerly, operation by operation.
  */
 import type { TypedArray } from "../ir/arrays.ts";
+import { vectorsAbreast } from "../ir/passes/vectorise.ts";
 import type { Numerics } from "../ir/pipeline.ts";
 import { STORED_TYPE } from "../ir/types.ts";
 import { didYouMean } from "../platform/suggest.ts";
@@ -9,17 +10,19 @@ import { heap } from "../runtime/heap.ts";
 import { openProgram } from "../runtime/open.ts";
 import type { Program } from "../runtime/program.ts";
 import { chooseTarget, type TargetChoice } from "../runtime/targets.ts";
-import type { Target } from "../targets/target.ts";
+import type { Machine, Target, TargetName } from "../targets/target.ts";
+import { refuse } from "./build.ts";
 import { EagerRun } from "./eager.ts";
 import type { TileMachine } from "./emit/matmul.ts";
 import { emitModule } from "./emit/module.ts";
+import { explained } from "./explain.ts";
 import type { Block, Node } from "./nodes.ts";
 import type { Step } from "./plan.ts";
 import { record, recording } from "./recorder.ts";
 import { Scheduler } from "./schedule.ts";
 import { describeShape, elementsOf, TensorError } from "./shape.ts";
 import { Tensor } from "./tensor.ts";
-import { argumentsOf, type Port, portsOf, Wiring } from "./wiring.ts";
+import { argumentsOf, outputsOf, type Port, Wiring } from "./wiring.ts";
 
 export interface TensorProgramOptions {
   readonly target?: TargetChoice;
@@ -30,13 +33,22 @@ export interface TensorProgramOptions {
   readonly eager?: boolean;
 }
 
-/** Rows of a tile of a matrix product, by target: what fits the registers that its compiler gives us. */
-const TILE_ROWS = { native: 6, wasm: 4, js: 4 } as const;
-
 export function tileMachine({ name, machine }: Target, numerics: Numerics): TileMachine {
   const lanes = Math.max(1, machine.vectorBytes / 4);
-  return { lanes, rows: TILE_ROWS[name], fused: numerics === "fused" };
+  const rows = tileRows(name, machine);
+  return { lanes, rows, vectors: vectorsAbreast(rows, machine), fused: numerics === "fused" };
 }
+/**
+ * Rows of a tile of a matrix product. Of 16 registers 12 can hold sums; twice as many allow four vectors by four rows. An
+ * engine's compiler makes good use of 8, or, where pairs of vectors are joined, of 12 pairs.
+ */
+function tileRows(name: TargetName, { vectorBytes, vectorRegisters }: Machine): number {
+  if (name === "native") return vectorRegisters >= 32 ? 4 : 6;
+  return vectorBytes > 16 ? 6 : 4;
+}
+
+/** Runs of which the fastest counts when kernels are timed. */
+const TIMED_RUNS = 5;
 
 type Arrays = { readonly [name: string]: TypedArray };
 export type Outputs = { readonly [name: string]: Tensor };
@@ -56,7 +68,7 @@ export class TensorProgram<O extends Outputs = Outputs> {
   #eager: EagerRun | undefined;
 
   constructor(name: string, build: () => O, options: TensorProgramOptions = {}) {
-    const { root } = record(() => {
+    const { root, inputs } = record(() => {
       for (const [key, tensor] of Object.entries(build())) recording().output(key, tensor.node);
     });
     this.name = name;
@@ -64,7 +76,7 @@ export class TensorProgram<O extends Outputs = Outputs> {
     this.#options = options;
     this.target = chooseTarget(options.target ?? "auto").target;
     this.numerics = options.numerics ?? (this.target.machine.fastFma ? "fused" : "unfused");
-    const { inputs, outputs } = portsOf(root);
+    const outputs = outputsOf(root);
     this.#ports = new Map([...portsFor("input", inputs), ...portsFor("output", outputs)]);
     const arrays = (nodes: ReadonlyMap<string, Node>, kind: string): Arrays =>
       Object.fromEntries([...nodes.keys()].map((key) => [key, (this.#ports.get(`${kind} ${key}`) as Port).array]));
@@ -133,6 +145,25 @@ export class TensorProgram<O extends Outputs = Outputs> {
   get steps(): readonly Step[] {
     return this.#load().steps;
   }
+  /**
+   * The program's kernels in order, with shapes, work and memory. With `time`, all of them are run one by one to see how
+   * long each takes; states and outputs are as before afterwards.
+   */
+  explain({ time = false }: { readonly time?: boolean } = {}): string {
+    const { program, steps } = this.#load();
+    const options = { target: this.target, machine: this.#machine, options: threadsOf(this.#options), fuse: true };
+    const split = time ? new EagerRun(this.name, this.#root, this.#ports, options) : undefined;
+    try {
+      const about = { name: this.name, target: this.target.name, numerics: this.numerics, machine: this.#machine };
+      const times = split && [...split.timed(TIMED_RUNS).values()];
+      return explained({ ...about, steps, arenaBytes: program.arenaBytes, times });
+    } finally {
+      split?.dispose();
+    }
+  }
+  get #machine(): TileMachine {
+    return tileMachine(this.target, this.numerics);
+  }
   show(what: "ir" | "lowered" | "code"): string {
     return this.#load().program.show(what);
   }
@@ -164,6 +195,6 @@ export function program<O extends Outputs>(
 
 /** Inside a program: what happens `count` times, one after the other. */
 export function repeat(count: number, body: (iteration: Tensor) => void): void {
-  if (!Number.isInteger(count) || count < 0) throw new TensorError(`repeat: ${count} is not a whole number from 0 on`);
+  if (!Number.isInteger(count) || count < 0) refuse("repeat", `${count} is not a whole number from 0 on`);
   recording().repeat(count, (node) => body(new Tensor(node)));
 }

@@ -1,7 +1,7 @@
 /**
  * @file What depends on what: uses of nodes, effects that may be done together, and reads that cross elements.
  */
-import type { AssignEffect, Block, Effect, Node, ReadNode, Stored } from "./nodes.ts";
+import type { AssignEffect, Block, Effect, FoldNode, Node, ReadNode, ReshapeNode, Stored, ViewNode } from "./nodes.ts";
 import { inputsOf } from "./nodes.ts";
 import type { Location, Lookup } from "./plan.ts";
 import { elementsOf, type Shape, sameShape } from "./shape.ts";
@@ -10,6 +10,7 @@ import { elementsOf, type Shape, sameShape } from "./shape.ts";
 export function rootsOf(effect: Effect): Node[] {
   switch (effect.kind) {
     case "assign":
+      return effect.row ? [effect.value, effect.row] : [effect.value];
     case "output":
       return [effect.value];
     case "call":
@@ -47,6 +48,22 @@ export function outsideNodes(body: Block): Set<Node> {
   return found;
 }
 
+/** The views from outside of a loop that operations in it need in memory: they are laid there once, before the loop. */
+export function outsideOperands(body: Block): Set<Node> {
+  const found = new Set<Node>();
+  const seen = new Set<Node>();
+  const visit = (node: Node): void => {
+    if (seen.has(node) || node.block.depth < body.depth) return;
+    seen.add(node);
+    const { kind } = node;
+    const needed = kind === "matmul" ? node.b : kind === "gather" || kind === "reshape" ? node.input : undefined;
+    if (needed?.kind === "view" && needed.block.depth < body.depth) found.add(needed);
+    for (const x of inputsOf(node)) visit(x);
+  };
+  for (const effect of body.effects) for (const node of rootsOf(effect)) visit(node);
+  return found;
+}
+
 /** Whether a value depends on some read of a state. */
 export function dependsOnRead(value: Node, matches: (read: ReadNode) => boolean): boolean {
   const seen = new Set<Node>();
@@ -71,6 +88,8 @@ export function groupsOf(effects: readonly Effect[]): Effect[][] {
     const joins =
       effect.kind === "assign" &&
       first?.kind === "assign" &&
+      !first.row &&
+      !effect.row &&
       sameShape(first.value.shape, effect.value.shape) &&
       !(last as AssignEffect[]).some((e) => e.state === effect.state || readsResult(effect.value, e));
     if (joins) last?.push(effect);
@@ -96,14 +115,18 @@ export function eachRead(
     known.add(x);
     const at = locations.get(x);
     if (at && !(x === node && at === into)) return see(x, at, same);
-    const inPlace = x.kind === "map" || x.kind === "reshape";
+    const inPlace = x.kind === "map" || x.kind === "reshape" || x.kind === "fold";
     for (const y of inputsOf(x)) visit(y, same && inPlace);
   };
   visit(node, true);
 }
 
+/** Whether a value has no memory of its own, even where it lies in its input's. */
+export const isAlias = (node: Node): node is ViewNode | ReshapeNode | FoldNode =>
+  node.kind === "view" || node.kind === "reshape" || node.kind === "fold";
+
 /** What a view or another shape is of. */
-const baseOf = (node: Node): Node => (node.kind === "view" || node.kind === "reshape" ? baseOf(node.input) : node);
+const baseOf = (node: Node): Node => (isAlias(node) ? baseOf(node.input) : node);
 
 /** Whether computing an element of a value reads other elements of some states than that at the same place. */
 export function readsElsewhere(value: Node, states: ReadonlySet<Stored>, locations: Lookup): boolean {
@@ -131,6 +154,7 @@ export function isFlat(node: Node, shape: Shape, locations: Lookup): boolean {
     case "iota":
       return node.shape.length === 1 && whole;
     case "reshape":
+    case "fold":
       return whole && isFlat(node.input, shape, locations);
     default:
       return false;

@@ -7,25 +7,25 @@
  * a state are computed before the state is overwritten; where that is not so already, what the state held is copied.
  */
 import { writtenBuffers } from "../runtime/signature.ts";
-import { costOf, isSmallReduction, repeats } from "./costs.ts";
+import { costOf, isDearlyRepeated, isSmallReduction } from "./costs.ts";
 import { Locations, rowsFrom } from "./locations.ts";
 import { merged } from "./merge.ts";
 import type { AssignEffect, Block, CallEffect, Effect, Node, ReadNode, Stored } from "./nodes.ts";
 import { inputsOf } from "./nodes.ts";
-import type { Location, Placed, Step, Work } from "./plan.ts";
-import { countUses, dependsOnRead, groupsOf, isFlat, outsideNodes, readsElsewhere, rootsOf } from "./reach.ts";
+import type { Location, Placed, Places, Step, Work } from "./plan.ts";
+import {
+  countUses,
+  dependsOnRead,
+  groupsOf,
+  isAlias,
+  isFlat,
+  outsideNodes,
+  outsideOperands,
+  readsElsewhere,
+  rootsOf,
+} from "./reach.ts";
 import { assignedStates } from "./recorder.ts";
 import { elementsOf } from "./shape.ts";
-
-/** Where values live that the program does not make itself. */
-export interface Places {
-  state(state: Stored): Location;
-  input(name: string): Location;
-  output(name: string): Location;
-  table(data: readonly number[], node: Node): Location;
-  /** Memory for a value of its own. */
-  fresh(node: Node): Location;
-}
 
 export interface ScheduleOptions {
   /** Whether elementwise values are computed inside the loops that use them; otherwise every node gets memory. */
@@ -34,8 +34,6 @@ export interface ScheduleOptions {
 
 /** Inlined operations from which on a value that is used more than once gets memory. */
 const DEAR = 12;
-/** The same for a value whose elements a view repeats. */
-const DEAR_REPEATED = 4;
 
 export class Scheduler {
   readonly #places: Places;
@@ -91,21 +89,43 @@ export class Scheduler {
     }
   }
 
+  /** One row of a state: its number is only known when the program runs. */
+  #assignRow({ state, value, row }: AssignEffect, later: readonly Effect[]): void {
+    this.#prepare(row as Node);
+    this.#prepare(value);
+    const states = new Set([state]);
+    this.#rescue(states, later);
+    if (this.#stale(value, states).length) this.#place(value);
+    this.#push({ kind: "map", stores: [[{ node: value, into: this.#places.state(state), row }]] });
+    this.#changed(states);
+  }
+
   #assign(group: readonly AssignEffect[], later: readonly Effect[]): void {
+    const [first] = group;
+    if (first?.row) return this.#assignRow(first, later);
     for (const { value } of group) this.#prepare(value);
     const states = new Set(group.map((e) => e.state));
     this.#rescue(states, later);
     const crossing = group.some(({ value }) => readsElsewhere(value, states, this.#locations));
-    const stores = group.map(({ state, value }): Placed => ({ node: value, into: this.#places.state(state) }));
     if (crossing) for (const { value } of group) this.#place(value);
-    this.#push({ kind: "map", stores: [stores] });
+    const stores = group.flatMap(({ state, value }): Placed[] => {
+      const into = this.#places.state(state);
+      // A state that is given what it holds stays as it is.
+      return this.#liesAt(value, into) ? [] : [{ node: value, into }];
+    });
+    if (stores.length) this.#push({ kind: "map", stores: [stores] });
     this.#changed(states);
+  }
+
+  #liesAt(node: Node, { buffer, offset }: Location): boolean {
+    const at = this.#locations.get(node);
+    return at?.buffer === buffer && at.offset === offset;
   }
 
   #output(name: string, value: Node): void {
     const into = this.#places.output(name);
     if (this.#isComputed(value) && !this.#locations.has(value)) this.#place(value, into);
-    if (this.#locations.get(value) === into) return;
+    if (this.#liesAt(value, into)) return;
     this.#prepare(value);
     this.#push({ kind: "map", stores: [[{ node: value, into }]] });
   }
@@ -113,14 +133,14 @@ export class Scheduler {
   #call(call: CallEffect, later: readonly Effect[]): void {
     const buffers = new Map<string, Location>();
     const written = new Set([...writtenBuffers(call.module.entry)].map((b) => b.name));
+    const changed = new Set([...call.states.values()].map((state) => this.#places.state(state).buffer));
     for (const node of call.scalars.values()) this.#prepare(node);
     for (const [name, node] of call.given) {
-      // What the kernel changes is its own copy.
-      if (written.has(name)) buffers.set(name, this.#copyOf(node));
-      else {
-        this.#place(node);
-        buffers.set(name, this.#locations.get(node) as Location);
-      }
+      if (!written.has(name)) this.#place(node);
+      const at = this.#locations.get(node);
+      // A kernel takes whole arrays, each for its own: what it changes is a copy, and so is what lies among other values.
+      const whole = at?.buffer.length === elementsOf(node.shape) && !changed.has(at.buffer);
+      buffers.set(name, at && whole && !written.has(name) ? at : this.#copyOf(node));
     }
     this.#rescue(new Set(call.states.values()), later);
     for (const [name, state] of call.states) buffers.set(name, this.#places.state(state));
@@ -138,7 +158,9 @@ export class Scheduler {
 
   #repeat(count: number, body: Block, later: readonly Effect[]): void {
     const changed = assignedStates(body);
+    if (count === 0) return this.#skip(body);
     for (const node of outsideNodes(body)) this.#settle(node, changed);
+    for (const node of outsideOperands(body)) this.#place(node);
     this.#rescue(changed, later);
     const outer = this.#steps;
     this.#steps = [];
@@ -147,6 +169,15 @@ export class Scheduler {
     this.#steps = outer;
     this.#push({ kind: "repeat", count, body, steps });
     this.#changed(changed);
+  }
+  /** Counts what a loop that never runs would have changed. */
+  #skip(body: Block): void {
+    for (const effect of body.effects) {
+      if (effect.kind === "assign") this.#changed([effect.state]);
+      if (effect.kind === "call") this.#changed(effect.states.values());
+      if (effect.kind === "repeat") this.#skip(effect.body);
+    }
+    this.#changed(assignedStates(body));
   }
   /** Counts assignments as the recorder has done it. */
   #changed(states: Iterable<Stored>): void {
@@ -170,8 +201,10 @@ export class Scheduler {
         else this.#prepare(node);
         return;
       case "view":
-      case "pad":
+      case "fold":
         return this.#settle(node.input, changed);
+      case "pad":
+        return this.#isComputed(node) ? this.#place(node) : this.#settle(node.input, changed);
       case "reshape":
         return this.#isComputed(node.input) ? this.#place(node.input) : this.#settle(node.input, changed);
       default:
@@ -203,7 +236,8 @@ export class Scheduler {
         return;
       }
       // A view has no memory of its own even where it lies in its input's.
-      if (node.kind !== "view" && node.kind !== "reshape" && this.#locations.has(node)) return;
+      if (!isAlias(node) && this.#locations.has(node)) return;
+      if (node.kind === "outcome" && this.#outcomes.has(node.call)) return;
       for (const x of inputsOf(node)) visit(x);
     };
     visit(root);
@@ -267,7 +301,7 @@ export class Scheduler {
         return;
       case "view":
         if (rowsFrom(node) !== undefined && node.input.kind === "read") return this.#prepare(node.input);
-        if (repeats(node) && costOf(node.input) >= DEAR_REPEATED) this.#place(node.input);
+        if (isDearlyRepeated(node)) this.#place(node.input);
         return this.#prepare(node.input);
       case "reshape":
         return this.#place(node.input);
@@ -294,6 +328,7 @@ export class Scheduler {
         this.#prepared.delete(node);
         return this.#prepare(node);
       case "reshape":
+      case "fold":
         return this.#place(node.input, wanted);
       case "view":
         if (rowsFrom(node) !== undefined) {
@@ -350,7 +385,7 @@ export class Scheduler {
       at += elementsOf(part.shape);
       const free = !this.#locations.has(part) && part.kind !== "input" && part.kind !== "read" && part.kind !== "table";
       if (free && part.kind !== "constant" && part.kind !== "outcome") this.#place(part, into);
-      if (this.#locations.get(part)?.buffer === buffer && this.#locations.get(part)?.offset === into.offset) continue;
+      if (this.#liesAt(part, into)) continue;
       this.#prepare(part);
       this.#push({ kind: "map", stores: [[{ node: part, into }]] });
     }

@@ -7,7 +7,7 @@ import { heap } from "../runtime/heap.ts";
 import { expandOf, refuse } from "./build.ts";
 import type { Stored, TensorType } from "./nodes.ts";
 import { recording } from "./recorder.ts";
-import { describeShape, elementsOf, type Shape, sameShape, TensorError } from "./shape.ts";
+import { describeShape, elementsOf, type Shape, sameShape } from "./shape.ts";
 import { nodeOf, type Operand, Tensor } from "./tensor.ts";
 
 export class State implements Stored {
@@ -42,6 +42,20 @@ export class State implements Stored {
     recording().assign(this, expandOf(node, this.shape));
   }
 
+  /** Lets one row hold another value from here on; its number may be known only when the program runs. */
+  assignRow(row: Operand, value: Operand): void {
+    const shape = this.shape.slice(1);
+    const number = nodeOf(row, "i32");
+    const node = nodeOf(value, this.dtype);
+    if (this.shape.length === 0) refuse("assignRow", `${this.name} is a single number, it has no rows`);
+    if (number.dtype !== "i32" || number.shape.length > 0)
+      refuse("assignRow", `a row is a single i32, not ${number.dtype} ${describeShape(number.shape)}`);
+    if (node.dtype !== this.dtype) refuse("assignRow", `${this.name} is ${this.dtype}, the value is ${node.dtype}`);
+    if (!sameShape(node.shape, shape) && node.shape.length > 0)
+      refuse("assignRow", `a row of ${this.name} is ${describeShape(shape)}, the value ${describeShape(node.shape)}`);
+    recording().assign(this, expandOf(node, shape), number);
+  }
+
   /** Gives its memory back. */
   dispose(): void {
     heap().release(this.array.byteOffset);
@@ -55,9 +69,9 @@ export function state(
   { name = "state", from }: { readonly name?: string; readonly from?: ArrayLike<number> } = {},
 ): State {
   if (shape.some((size) => !Number.isInteger(size) || size < 1))
-    throw new TensorError(`${name}: ${describeShape(shape)} is not a shape: sizes are whole numbers from 1 on`);
+    refuse(name, `${describeShape(shape)} is not a shape: sizes are whole numbers from 1 on`);
   if (from && from.length !== elementsOf(shape))
-    throw new TensorError(`${name}: ${from.length} numbers are not the elements of ${describeShape(shape)}`);
+    refuse(name, `${from.length} numbers are not the elements of ${describeShape(shape)}`);
   const made = new State(name, dtype, shape);
   if (from) made.array.set(from);
   return made;

@@ -25,7 +25,7 @@ import {
 } from "./build.ts";
 import type { Node, ReduceKind, TensorType } from "./nodes.ts";
 import type { MapOp } from "./operations.ts";
-import { axisOf, describeShape, elementsOf, type Shape } from "./shape.ts";
+import { axisOf, broadcastShapes, describeShape, elementsOf, type Shape } from "./shape.ts";
 
 /** A tensor, or a number that becomes one of the other operand's type. */
 export type Operand = Tensor | number;
@@ -85,8 +85,11 @@ export class Tensor {
   maximum(x: Operand): Tensor {
     return this.#map("max", x);
   }
+  /** Between two bounds. Nothing flows from the bounds on when they are numbers; tensors share as in `minimum`. */
   clamp(low: Operand, high: Operand): Tensor {
-    return this.maximum(low).minimum(high);
+    const clamped = this.maximum(low).minimum(high);
+    if (typeof low !== "number" || typeof high !== "number") return clamped;
+    return where(this.gt(low).and(this.lt(high)), this, clamped.stopGradient());
   }
   neg(): Tensor {
     return this.#map("neg");
@@ -139,8 +142,9 @@ export class Tensor {
   atan(): Tensor {
     return this.#map("atan");
   }
+  /** The larger of this and 0; nothing flows where it is 0. */
   relu(): Tensor {
-    return this.maximum(0);
+    return where(this.le(0), 0, this);
   }
   /** log(1 + exp(x)), without overflow. */
   softplus(): Tensor {
@@ -284,13 +288,25 @@ export class Tensor {
 
   // Rows and matrices
 
-  /** [..., m, k] times [k, n]; leading axes of the first are kept. */
+  /** [..., m, k] times [k, n]; leading axes of the first are kept. Or times [..., k, n]: a product for each of a batch. */
   matmul(other: Tensor): Tensor {
     const rank = this.shape.length;
+    if (other.shape.length > 2) return this.#matmulEach(other);
     if (rank <= 2) return new Tensor(matmulOf(this.node, other.node));
     const rows = elementsOf(this.shape.slice(0, -1));
     const flat = this.reshape([rows, this.size(-1)]).matmul(other);
     return flat.reshape([...this.shape.slice(0, -1), other.size(-1)]);
+  }
+  #matmulEach(other: Tensor): Tensor {
+    const [batch, others] = [this.shape.slice(0, -2), other.shape.slice(0, -2)];
+    const fits = this.shape.length >= 2 && this.size(-1) === other.size(-2) && broadcastShapes(batch, others);
+    if (!fits)
+      refuse(
+        "matmul",
+        `shapes ${describeShape(this.shape)} and ${describeShape(other.shape)} do not fit: [..., m, k] times [..., k, n]`,
+      );
+    // Lanes are columns, and products are added in the order of k, as in the product of two matrices.
+    return this.unsqueeze(-1).mul(other.unsqueeze(-3)).sum(-2);
   }
   /** Rows of this tensor, as an i32 index says. */
   gather(index: Tensor): Tensor {

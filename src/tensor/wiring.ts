@@ -7,11 +7,8 @@ import type { Buffer } from "../ir/nodes.ts";
 import { STORED_TYPE } from "../ir/types.ts";
 import { heap } from "../runtime/heap.ts";
 import type { Block, Node, Stored } from "./nodes.ts";
-import { inputsOf } from "./nodes.ts";
-import type { Location } from "./plan.ts";
-import { rootsOf } from "./reach.ts";
-import type { Places } from "./schedule.ts";
-import { elementsOf, TensorError } from "./shape.ts";
+import type { Location, Places } from "./plan.ts";
+import { elementsOf, type Shape } from "./shape.ts";
 import type { State } from "./state.ts";
 
 /** An array that the caller fills or reads, with the tensor it stands for. */
@@ -20,26 +17,9 @@ export interface Port {
   readonly array: TypedArray;
 }
 
-/** The inputs of a recorded program, and its outputs. */
-export function portsOf(root: Block): { inputs: Map<string, Node>; outputs: Map<string, Node> } {
-  const inputs = new Map<string, Node>();
-  const outputs = new Map<string, Node>();
-  const seen = new Set<Node>();
-  const visit = (node: Node): void => {
-    if (seen.has(node)) return;
-    seen.add(node);
-    if (node.kind === "input") {
-      if (inputs.has(node.name))
-        throw new TensorError(`the input "${node.name}" is declared twice, with another shape or type`);
-      inputs.set(node.name, node);
-    }
-    for (const x of inputsOf(node)) visit(x);
-  };
-  for (const effect of root.effects) {
-    for (const node of rootsOf(effect)) visit(node);
-    if (effect.kind === "output") outputs.set(effect.name, effect.value);
-  }
-  return { inputs, outputs };
+/** The outputs of a recorded program. */
+export function outputsOf(root: Block): Map<string, Node> {
+  return new Map(root.effects.flatMap((effect) => (effect.kind === "output" ? [[effect.name, effect.value]] : [])));
 }
 
 /** Arrays of the heap behind buffers; `temps` says whether values of its own lie in a program's arena or here, too. */
@@ -49,7 +29,7 @@ export class Wiring implements Places {
   readonly #locations = new Map<string | Stored, Location>();
   /** What is to be handed over, by buffer. */
   readonly arrays = new Map<Buffer, TypedArray>();
-  readonly #own: TypedArray[] = [];
+  readonly #scratch: TypedArray[] = [];
 
   constructor(ports: ReadonlyMap<string, Port>, temps: "arena" | "heap") {
     this.#ports = ports;
@@ -72,7 +52,10 @@ export class Wiring implements Places {
   }
 
   state(state: Stored): Location {
-    return this.#wired(state, state, (state as State).array);
+    if (!state.temporary) return this.#wired(state, state, (state as State).array);
+    const found = this.#locations.get(state) ?? this.#own(state, state.name);
+    this.#locations.set(state, found);
+    return found;
   }
   input(name: string): Location {
     return this.#port(`input ${name}`);
@@ -84,22 +67,24 @@ export class Wiring implements Places {
     return { buffer: buffer(`table${node.id}`, STORED_TYPE[node.dtype], "table", data.length, { data }), offset: 0 };
   }
   fresh(node: Node): Location {
-    const length = elementsOf(node.shape);
-    if (this.#temps === "arena")
-      return { buffer: buffer(`t${node.id}`, STORED_TYPE[node.dtype], "temp", length), offset: 0 };
-    const array = this.scratch(STORED_TYPE[node.dtype], length);
-    const made = buffer(`t${this.arrays.size}`, STORED_TYPE[node.dtype], "param", length);
+    return this.#own(node, `t${node.id}`);
+  }
+  #own({ dtype, shape }: { readonly dtype: Node["dtype"]; readonly shape: Shape }, name: string): Location {
+    const length = elementsOf(shape);
+    if (this.#temps === "arena") return { buffer: buffer(name, STORED_TYPE[dtype], "temp", length), offset: 0 };
+    const array = this.scratch(STORED_TYPE[dtype], length);
+    const made = buffer(`t${this.arrays.size}`, STORED_TYPE[dtype], "param", length);
     this.arrays.set(made, array);
     return { buffer: made, offset: 0 };
   }
   /** An array of its own that goes when the wiring goes. */
   scratch(storage: Parameters<typeof viewArray>[0], length: number): TypedArray {
     const array = heap().array(storage, length);
-    this.#own.push(array);
+    this.#scratch.push(array);
     return array;
   }
   dispose(): void {
-    for (const array of this.#own.splice(0)) heap().release(array.byteOffset);
+    for (const array of this.#scratch.splice(0)) heap().release(array.byteOffset);
   }
 }
 

@@ -5,7 +5,7 @@ import { allocate, allocateFrom, free, kernel } from "../../src/kernel/kernel.ts
 import { program } from "../../src/kernel/program.ts";
 import { planArena } from "../../src/runtime/plan.ts";
 import { availability, TARGET_NAMES } from "../../src/runtime/targets.ts";
-import { findOverlap } from "../runtime/overlap.ts";
+import { findSpoiled } from "../runtime/overlap.ts";
 
 const targets = TARGET_NAMES.filter((name) => availability(name).target);
 
@@ -164,7 +164,7 @@ describe.each(targets)("a program on %s", (target) => {
     expect(total[0]).toBe(104);
     expect(on.crossings).toBe(2);
     expect(steps.read(count.state as never, on)[0]).toBe(16);
-    expect(findOverlap(steps.ir(), planArena(steps.ir()))).toBeUndefined();
+    expect(findSpoiled(steps.ir(), planArena(steps.ir()), [x, total], [3])).toBeUndefined();
     const bound = on.bind({ x, total, rounds: 1 });
     const { run } = on;
     on.dispose();

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { transformSync } from "esbuild";
 import { describe, expect, test } from "vitest";
-import * as lockstep from "../../src/index.ts";
+import manifest from "../../package.json" with { type: "json" };
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const pages = [
@@ -22,17 +22,32 @@ function examplesOf(page: string): { readonly line: number; readonly code: strin
   }));
 }
 
+/** What the package gives under one of its names, from the sources. */
+async function entry(name: string): Promise<object> {
+  const exports: { readonly [name: string]: string | { readonly default: string } } = manifest.exports;
+  const found = exports[name.replace("lockstep", ".")];
+  const path = typeof found === "object" ? found.default : "";
+  expect(path, `the package exports ${name}`).not.toBe("");
+  return import(path.replace("./dist/", "../../src/").replace(/\.js$/, ".ts"));
+}
+
 /** Runs a program whose imports are all from the package; what it logs. */
 async function runExample(code: string): Promise<string[]> {
   const erased = transformSync(code, { loader: "ts", format: "esm", target: "node20" }).code;
+  const imports = /import \{([^}]*)\} from "(lockstep[^"]*)";/g;
+  const entries = new Map<string, object>();
+  for (const [, , name = ""] of erased.matchAll(imports)) entries.set(name, await entry(name));
   const body = erased
-    .replace(/import \{([^}]*)\} from "lockstep";/g, "const {$1} = lockstep;")
+    .replace(
+      imports,
+      (_, names: string, name: string) => `const {${names.replace(/ as /g, ": ")}} = lockstep.get("${name}");`,
+    )
     .replace(/^export \{[^}]*\};/gm, "");
   expect(body, "imports come from the package alone").not.toMatch(/^import /m);
   const logged: string[] = [];
   const console = { log: (...values: unknown[]) => void logged.push(values.join(" ")) };
   const run = new Function("lockstep", "console", `return (async () => {${body}\n})();`);
-  await run(lockstep, console);
+  await run(entries, console);
   return logged;
 }
 

@@ -1,12 +1,12 @@
 /**
  * @file Elements of values as IR: loads where a value has memory, and the operations that compute it where it has none.
  */
-import { add, and, type Builder, binary, constant, convert, i32, load, mul, select } from "../../ir/build.ts";
+import { add, and, type Builder, binary, constant, convert, i32, load, mul, or, select } from "../../ir/build.ts";
 import type { Expr } from "../../ir/nodes.ts";
-import type { Block, Node, ReduceKind, TensorType, ViewAxis } from "../nodes.ts";
+import type { Block, GatherNode, Node, ReduceKind, ScatterNode, TensorType, ViewAxis } from "../nodes.ts";
 import { operation } from "../operations.ts";
-import type { Location, Lookup } from "../plan.ts";
-import { type Shape, stridesOf } from "../shape.ts";
+import type { Location, Lookup, Placed } from "../plan.ts";
+import { elementsOf, type Shape, stridesOf } from "../shape.ts";
 
 /** Which element: subscripts along all axes, or its number where only that is known. */
 export interface Index {
@@ -57,7 +57,12 @@ export interface ElementContext {
   readonly locations: Lookup;
   /** The numbers of the iterations that are going on, by the blocks of their loops. */
   readonly iterations: ReadonlyMap<Block, Expr>;
+  /** A new place that can fault, with what is then said. */
+  readonly site: (message: string) => number;
 }
+
+/** Where a value sees others while it is computed. */
+export const seenBy = ({ where }: Placed, context: ElementContext): Lookup => where ?? context.locations;
 
 /** Computes elements; each once for one index, as long as the list of statements is the same. */
 export class Elements {
@@ -65,14 +70,22 @@ export class Elements {
   readonly #context: ElementContext;
   readonly #known = new Map<Index, Map<Node, Expr>>();
   readonly #views = new Map<Index, Map<Node, Index>>();
+  readonly #sites = new Map<Node, number>();
+  #locations: Lookup;
 
   constructor(b: Builder, context: ElementContext) {
     this.#b = b;
     this.#context = context;
+    this.#locations = context.locations;
+  }
+
+  /** From here on values lie as `locations` says; those that are known stay known, they are the same wherever they lie. */
+  see(locations: Lookup): void {
+    this.#locations = locations;
   }
 
   at(node: Node, index: Index): Expr {
-    const memory = this.#context.locations.get(node);
+    const memory = this.#locations.get(node);
     return this.#named(node, index, () =>
       memory ? this.#load(node, memory, flatOf(index, node.shape)) : this.#computed(node, index),
     );
@@ -104,6 +117,8 @@ export class Elements {
         const inputs = node.inputs.map((x) => this.at(x, index));
         return operation(node.op).emit(this.#b, inputs, node.dtype);
       }
+      case "fold":
+        return this.at(node.input, index);
       case "view":
         return this.at(node.input, this.#through(node, index));
       case "reshape":
@@ -113,7 +128,7 @@ export class Elements {
       case "gather": {
         const rank = node.index.shape.length;
         const subscripts = index.subscripts ?? [flatOf(index, node.shape)];
-        const row = this.at(node.index, this.#part(node, index, subscripts.slice(0, rank)));
+        const row = this.row(node, this.at(node.index, this.#part(node, index, subscripts.slice(0, rank))));
         return this.at(node.input, bySubscripts([row, ...subscripts.slice(rank)]));
       }
       case "pad":
@@ -128,6 +143,23 @@ export class Elements {
   #load(node: Node, { buffer, offset }: Location, flat: Expr): Expr {
     const value = load(buffer, plus(flat, i32(offset)));
     return node.dtype === "bool" ? binary("ne", value, i32(0)) : value;
+  }
+
+  /**
+   * A row as an index says. Where the rows are a whole buffer, one out of range is an element out of range; where other
+   * values lie around them it would reach those.
+   */
+  row(node: GatherNode | ScatterNode, row: Expr, into = this.#locations.get(node.input)): Expr {
+    const table = node.kind === "gather" ? node.input : node;
+    if (into?.buffer.length === elementsOf(table.shape)) return row;
+    const rows = table.shape[0] as number;
+    const name = node.kind === "gather" ? "gather" : "scatterAdd";
+    const number = this.#b.let("row", row);
+    const outside = or(binary("lt", number, i32(0)), binary("ge", number, i32(rows)));
+    const known = this.#sites.get(node) ?? this.#context.site(`${name}: an index is not in 0 to ${rows - 1}`);
+    this.#sites.set(node, known);
+    this.#b.emit({ kind: "fault", condition: outside, site: known });
+    return this.#b.let("inside", select(outside, i32(0), number));
   }
 
   /** The index of a view's element in its input; the same object for the same view and index. */
@@ -153,7 +185,8 @@ export class Elements {
 
   /** A reduction of few elements, in order. */
   #reduce(node: Node & { kind: "reduce" }, subscripts: readonly Expr[]): Expr {
-    let sum: Expr | undefined;
+    // The order and the start are those of a reduction in memory: a sum of minus zeros is zero.
+    let sum = neutral(node.op, node.dtype);
     for (const inner of combinations(node.axes.map((axis) => node.input.shape[axis] as number))) {
       let kept = 0;
       const whole = node.input.shape.map((_, axis) => {
@@ -161,9 +194,9 @@ export class Elements {
         return reduced < 0 ? (subscripts[kept++] as Expr) : i32(inner[reduced] as number);
       });
       const value = this.at(node.input, bySubscripts(whole));
-      sum = sum ? this.#b.let("sum", COMBINED[node.op](sum, value)) : value;
+      sum = this.#b.let("sum", COMBINED[node.op](sum, value));
     }
-    return sum as Expr;
+    return sum;
   }
 
   #pad(node: Node & { kind: "pad" }, subscripts: readonly Expr[]): Expr {

@@ -7,17 +7,30 @@ import type { Node } from "../nodes.ts";
 import type { Lookup, Placed } from "../plan.ts";
 import { isFlat } from "../reach.ts";
 import { elementsOf } from "../shape.ts";
-import { byNumber, bySubscripts, type ElementContext, Elements, flatOf, type Index, plus, stored } from "./elements.ts";
+import {
+  byNumber,
+  bySubscripts,
+  type ElementContext,
+  Elements,
+  flatOf,
+  type Index,
+  plus,
+  seenBy,
+  stored,
+  times,
+} from "./elements.ts";
 import { eachElement } from "./loops.ts";
 
 export function emitMap(b: Builder, stores: readonly (readonly Placed[])[], context: ElementContext): void {
   const all = stores.flat();
   const shape = (all[0] as Placed).node.shape;
+  const rows = new Map<Node, Expr>();
+  for (const { row } of all) if (row) rows.set(row, new Elements(b, context).at(row, bySubscripts([])));
   const body = (index: Index): void => {
     const elements = new Elements(b, context);
-    for (const list of stores) storeList(b, list, elements, index, context.locations);
+    for (const list of stores) storeList(b, list, elements, index, { ...context, rows });
   };
-  if (all.every((x) => isFlat(x.node, shape, withoutOwn(x, context.locations)))) {
+  if (all.every((x) => isFlat(x.node, shape, withoutOwn(x, seenBy(x, context))))) {
     const count = elementsOf(shape);
     if (count === 1) return body(byNumber(i32(0)));
     b.for("i", { begin: i32(0), end: i32(count), axis: "parallel" }, (i) => body(byNumber(i)));
@@ -37,12 +50,21 @@ function withoutOwn(placed: Placed, locations: Lookup): Lookup {
 }
 
 /** Computes all values, then stores them. */
-function storeList(b: Builder, list: readonly Placed[], elements: Elements, index: Index, locations: Lookup): void {
-  const values = list.map(
-    (placed): Expr =>
-      isOwn(placed, locations) ? elements.compute(placed.node, index) : elements.at(placed.node, index),
-  );
-  list.forEach(({ node, into }, k) => {
-    b.store(into.buffer, plus(flatOf(index, node.shape), i32(into.offset)), stored(values[k] as Expr));
+function storeList(
+  b: Builder,
+  list: readonly Placed[],
+  elements: Elements,
+  index: Index,
+  context: ElementContext & { readonly rows: ReadonlyMap<Node, Expr> },
+): void {
+  const values = list.map((placed): Expr => {
+    const locations = seenBy(placed, context);
+    elements.see(locations);
+    return isOwn(placed, locations) ? elements.compute(placed.node, index) : elements.at(placed.node, index);
+  });
+  list.forEach(({ node, into, row }, k) => {
+    const first = row ? times(context.rows.get(row) as Expr, elementsOf(node.shape)) : i32(0);
+    const at = plus(plus(flatOf(index, node.shape), first), i32(into.offset));
+    b.store(into.buffer, at, stored(values[k] as Expr));
   });
 }

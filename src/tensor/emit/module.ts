@@ -33,7 +33,7 @@ class ModuleEmitter {
 
   #step(step: Step): void {
     const { b } = this;
-    const context: ElementContext = { locations: step.where, iterations: this.#iterations };
+    const context: ElementContext = { locations: step.where, iterations: this.#iterations, site: (m) => this.#site(m) };
     switch (step.kind) {
       case "map":
         return emitMap(b, step.stores, context);
@@ -57,6 +57,10 @@ class ModuleEmitter {
       default:
         step satisfies never;
     }
+  }
+
+  #site(message: string): number {
+    return this.sites.push({ reason: "bounds", message, place: undefined });
   }
 
   #call(call: CallEffect, given: ReadonlyMap<string, Location>, context: ElementContext): void {

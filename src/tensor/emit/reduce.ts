@@ -12,7 +12,18 @@ import { reducedCount } from "../costs.ts";
 import type { ReduceNode } from "../nodes.ts";
 import type { Placed } from "../plan.ts";
 import { elementsOf } from "../shape.ts";
-import { byNumber, bySubscripts, COMBINED, type ElementContext, Elements, flatOf, neutral, plus } from "./elements.ts";
+import {
+  byNumber,
+  bySubscripts,
+  COMBINED,
+  type ElementContext,
+  Elements,
+  flatOf,
+  type Index,
+  neutral,
+  plus,
+  seenBy,
+} from "./elements.ts";
 import { nest, serialLoops, WIDE } from "./loops.ts";
 
 /** Elements from which on a parallel reduction pays. */
@@ -50,17 +61,20 @@ function accumulators({ b, results }: Job): Local[] {
 }
 
 function accumulate({ b, results, context }: Job, sums: readonly Local[], subscripts: readonly Expr[]): void {
-  const elements = new Elements(b, context);
-  const index = bySubscripts([...subscripts]);
-  combine(b, results, sums, (node) => elements.at(node.input, index));
+  combine(b, results, sums, context, bySubscripts([...subscripts]));
 }
 function combine(
   b: Builder,
   results: readonly Placed<ReduceNode>[],
   sums: readonly Local[],
-  element: (node: ReduceNode) => Expr,
+  context: ElementContext,
+  index: Index,
 ): void {
-  const values = results.map(({ node }) => element(node));
+  const elements = new Elements(b, context);
+  const values = results.map((result) => {
+    elements.see(seenBy(result, context));
+    return elements.at(result.node.input, index);
+  });
   results.forEach(({ node }, k) => {
     const sum = sums[k] as Local;
     b.emit(assign(sum, COMBINED[node.op](get(sum), values[k] as Expr)));
@@ -84,9 +98,7 @@ function toOne(job: Job): void {
   const sums = accumulators(job);
   const reductions = reductionsOf(results, sums);
   b.for("i", { begin: i32(0), end: i32(elementsOf(input.shape)), axis: "parallel", reductions }, (i) => {
-    const elements = new Elements(b, context);
-    const index = byNumber(i);
-    combine(b, results, sums, (node) => elements.at(node.input, index));
+    combine(b, results, sums, context, byNumber(i));
   });
   storeResults(
     job,

@@ -28,42 +28,47 @@ function addTo(b: Builder, { buffer, offset }: Location, flat: Expr, value: Expr
   b.store(buffer, at, add(load(buffer, at), value));
 }
 
-/** One row after the other; the elements of a row are lanes. */
+/** One row after the other; the elements of a row along its last axis are lanes. */
 function scatterRows(b: Builder, node: ScatterNode, into: Location, context: ElementContext): void {
   const rows = node.index.shape;
-  const width = elementsOf(node.shape.slice(1));
+  const row = node.shape.slice(1);
+  const last = row.length - 1;
+  const lanes = last >= 0 ? (row[last] as number) : 1;
   const subscripts: Expr[] = rows.map(() => i32(0));
   serialLoops(b, rows, axesOf(rows), subscripts, () => {
-    const first = b.let("first", times(new Elements(b, context).at(node.index, bySubscripts([...subscripts])), width));
-    const number = times(flatOf(bySubscripts([...subscripts]), rows), width);
-    const element = (k: Expr): void => {
-      const elements = new Elements(b, context);
-      addTo(b, into, plus(first, k), elements.at(node.input, inputIndex(node, subscripts, plus(number, k), k)));
+    const elements = new Elements(b, context);
+    const index = elements.at(node.index, bySubscripts([...subscripts]));
+    const number = b.let("row", elements.row(node, index, into));
+    const inner: Expr[] = row.map(() => i32(0));
+    const element = (): void => {
+      const value = new Elements(b, context).at(node.input, bySubscripts([...subscripts, ...inner]));
+      addTo(b, into, flatOf(bySubscripts([number, ...inner]), node.shape), value);
     };
-    if (width === 1) element(i32(0));
-    else b.for("k", { begin: i32(0), end: i32(width), axis: "parallel" }, element);
+    serialLoops(b, row, axesOf(row).slice(0, -1), inner, () => {
+      if (lanes === 1) return element();
+      b.for("k", { begin: i32(0), end: i32(lanes), axis: "parallel" }, (k) => {
+        inner[last] = k;
+        element();
+      });
+    });
   });
-}
-/** An element of the input: by subscripts when a row is a single axis, by its number otherwise. */
-function inputIndex(node: ScatterNode, subscripts: readonly Expr[], flat: Expr, k: Expr) {
-  const inner = node.shape.length - 1;
-  if (inner <= 1) return bySubscripts(inner === 0 ? [...subscripts] : [...subscripts, k]);
-  return { subscripts: undefined, flat };
 }
 const axesOf = (shape: readonly number[]): number[] => shape.map((_, axis) => axis);
 
-/** The axis of the view along which no two elements come from the same place: the longest of them. */
-function freeAxis({ input, axes }: UnviewNode): number | undefined {
+/** Axes of the view along which no two elements come from the same place, whatever the other subscripts are. */
+function freeAxes({ input, axes }: UnviewNode): number[] {
   const free = axes.flatMap(({ terms }) =>
     terms.length === 1 && terms[0]?.step !== 0 ? [terms[0]?.axis as number] : [],
   );
-  const size = (axis: number): number => input.shape[axis] as number;
-  return free.length ? free.reduce((best, axis) => (size(axis) > size(best) ? axis : best)) : undefined;
+  return [...new Set(free)].filter((axis) => (input.shape[axis] as number) > 1).sort((a, b) => a - b);
 }
 
+/** The first free axis may be split over threads, the last one becomes lanes; the others go in order. */
 function unview(b: Builder, node: UnviewNode, into: Location, context: ElementContext): void {
   const { shape } = node.input;
-  const free = freeAxis(node);
+  const free = freeAxes(node);
+  const lanes = free.at(-1);
+  const split = free.length > 1 ? free[0] : undefined;
   const subscripts: Expr[] = shape.map(() => i32(0));
   const element = (): void => {
     const value = new Elements(b, context).at(node.input, bySubscripts([...subscripts]));
@@ -72,13 +77,14 @@ function unview(b: Builder, node: UnviewNode, into: Location, context: ElementCo
     );
     addTo(b, into, flatOf(bySubscripts(target), node.shape), value);
   };
-  const others = axesOf(shape).filter((axis) => axis !== free && (shape[axis] as number) > 1);
-  serialLoops(b, shape, others, subscripts, () => {
-    if (free === undefined || shape[free] === 1) return element();
-    b.for(`i${free}`, { begin: i32(0), end: i32(shape[free] as number), axis: "parallel" }, (i) => {
-      subscripts[free] = i;
-      element();
-      subscripts[free] = i32(0);
+  const along = (axis: number | undefined, write: () => void): void => {
+    if (axis === undefined) return write();
+    b.for(`i${axis}`, { begin: i32(0), end: i32(shape[axis] as number), axis: "parallel" }, (i) => {
+      subscripts[axis] = i;
+      write();
+      subscripts[axis] = i32(0);
     });
-  });
+  };
+  const others = axesOf(shape).filter((axis) => axis !== lanes && axis !== split && (shape[axis] as number) > 1);
+  along(split, () => serialLoops(b, shape, others, subscripts, () => along(lanes, element)));
 }

@@ -1,0 +1,85 @@
+/**
+ * @file What a program says of itself, and that the memory of its own values is shared.
+ */
+import { expect, test } from "vitest";
+import { concat, gradients, input, program, repeat, state, type Tensor, where } from "../../src/tensor/index.ts";
+
+/** Steps of gradient descent on a network of two layers. */
+function training(steps: number, width: number) {
+  const flat = state("f32", [4 * width + width * 2], {
+    from: Array.from({ length: 6 * width }, (_, k) => (k % 7) / 10),
+  });
+  const made = program(
+    "training",
+    () => {
+      const x = input("x", "f32", [8, 4]);
+      repeat(steps, () => {
+        const w1 = flat.value.slice(0, 0, 4 * width).reshape([4, width]);
+        const w2 = flat.value.slice(0, 4 * width, 6 * width).reshape([width, 2]);
+        const loss = x.matmul(w1).tanh().matmul(w2).square().mean();
+        const parts = gradients(loss, [w1, w2]).map((g) => g.reshape([-1]));
+        flat.assign(flat.value.sub(concat(parts).mul(0.1)));
+      });
+      return { norm: flat.value.square().sum() };
+    },
+    { target: "js", threads: 1 },
+  );
+  return { flat, made };
+}
+
+test("a program explains its kernels, their work and memory, in lines that fit", () => {
+  const { flat, made } = training(10, 16);
+  const text = made.explain();
+  expect(text).toMatch(
+    /^training on js, unfused: \d+ kernels\none run: \d+\.\d+ MFLOP, .* read and written, arena .* KiB\n/,
+  );
+  expect(text).toContain("    repeat 10 times\n");
+  // 2 * 8 * 4 * 16 operations, ten times.
+  expect(text).toMatch(/ {2}matmul \[8, 4\] x \[4, 16\] +\[8, 16\] +10\.24 /);
+  expect(text).toMatch(/tanh +\[8, 16\]/);
+  expect(text).toMatch(/sum over \[0\] of mul +\[\]/);
+  expect(text).not.toContain("GFLOP/s");
+  expect(text.split("\n").every((line) => line.length <= 100)).toBe(true);
+  made.dispose();
+  flat.dispose();
+});
+
+test("kernels are timed without changing anything", () => {
+  const { flat, made } = training(3, 16);
+  made.run({ x: Array.from({ length: 32 }, (_, k) => k / 32) });
+  const before = Array.from(flat.array);
+  const text = made.explain({ time: true });
+  expect(text).toMatch(/us +GFLOP\/s/);
+  expect(text).toMatch(/kernels by themselves: \d+\.\d us, \d+\.\d\d GFLOP\/s$/);
+  expect(text.split("\n").every((line) => line.length <= 100)).toBe(true);
+  expect(Array.from(flat.array)).toEqual(before);
+  made.dispose();
+  flat.dispose();
+});
+
+test("values inside of loops share memory", () => {
+  const s = state("f32", [1000]);
+  const arena = (looped: boolean): number => {
+    const made = program(
+      "chain",
+      () => {
+        const links = (): void => {
+          // Sums from the end need all of what stands before: every link is a kernel of its own.
+          let x: Tensor = s.value;
+          for (let k = 0; k < 12; k++) x = where(x.gt(0), x, 1).cumsum(0, { fromEnd: true });
+          s.assign(x);
+        };
+        if (looped) repeat(5, links);
+        else links();
+        return { sum: s.value.sum() };
+      },
+      { target: "js", threads: 1 },
+    );
+    const bytes = /arena (\d+\.\d) KiB/.exec(made.explain());
+    made.dispose();
+    return Number(bytes?.[1]);
+  };
+  expect(arena(true)).toBe(arena(false));
+  expect(arena(true)).toBeLessThan(13);
+  s.dispose();
+});
