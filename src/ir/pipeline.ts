@@ -28,6 +28,8 @@ export interface PassOptions {
   readonly vectorRegisters?: number;
   /** Whether parallel loops become functions that a thread pool can call. */
   readonly launches: boolean;
+  /** The most threads that there will be; any number unless given. */
+  readonly threads?: number | undefined;
   /** Whether f32 products that are only added are rounded together with the sum; "unfused" unless given. */
   readonly numerics?: Numerics | undefined;
   /** Checks the module after every pass; on unless switched off. */
@@ -49,7 +51,7 @@ export const PASSES: readonly Pass[] = [
   { name: "contract", stage: "front", enabled: (o) => o.numerics === "fused", run: contract },
   { name: "bounds", stage: "front", enabled: () => true, run: (m, o) => checkBounds(m, o.unchecked ?? false) },
   { name: "reductions", stage: "sharded", enabled: () => true, run: shardReductions },
-  { name: "outline", stage: "outlined", enabled: (o) => o.launches, run: outlineParallel },
+  { name: "outline", stage: "outlined", enabled: (o) => o.launches, run: (m, o) => outlineParallel(m, o.threads) },
   {
     name: "vectorise",
     stage: "vector",

@@ -87,7 +87,14 @@ function interleave(s: For, machine: VectorMachine): number {
     }),
   );
   if (carried.size === 0 || recurrences.some((r) => costOf(r.body) > INTERLEAVE_COST)) return 1;
-  return [4, 2].find((n) => n * (carried.size + 1) <= machine.vectorRegisters) ?? 1;
+  const { begin, end } = s;
+  const trips = begin.kind === "const" && end.kind === "const" ? end.value - begin.value : Number.POSITIVE_INFINITY;
+  return vectorsAbreast(carried.size, machine, trips / (machine.vectorBytes / 4));
+}
+
+/** Vectors that go side by side through a serial loop, by the values that it carries; not more than there are. */
+export function vectorsAbreast(carried: number, { vectorRegisters }: VectorMachine, most = 4): number {
+  return [4, 2].find((n) => n <= most && n * (carried + 1) <= vectorRegisters) ?? 1;
 }
 
 /** The partials of a reduction may fill one accumulator, not less than one. */
