@@ -17,11 +17,20 @@ export class State implements Stored {
   /** The numbers themselves, row after row; programs work on them in place. */
   readonly array: TypedArray;
 
-  constructor(name: string, dtype: TensorType, shape: Shape) {
+  constructor(
+    name: string,
+    dtype: TensorType,
+    shape: Shape,
+    array = heap().array(STORED_TYPE[dtype], elementsOf(shape)),
+  ) {
     this.name = name;
     this.dtype = dtype;
     this.shape = shape;
-    this.array = heap().array(STORED_TYPE[dtype], elementsOf(shape));
+    this.array = array;
+  }
+  /** A state whose numbers are an array that is there already, made by `allocate`. */
+  static over(name: string, dtype: TensorType, shape: Shape, array: TypedArray): State {
+    return new State(name, dtype, shape, array);
   }
 
   /** What it holds at this point of the program that is being recorded. */

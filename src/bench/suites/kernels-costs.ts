@@ -99,13 +99,13 @@ export function measureFirstCompile(recorder: Recorder): void {
 }
 
 /** Compile times, each sample with a kernel that was never seen before. */
-export function measureCompiling(recorder: Recorder, missing: Reasons): void {
+export function measureCompiling(recorder: Recorder): void {
   const count = recorder.options.quick ? 5 : 21;
   recorder.say(`compile: ${count} kernels of a hundred lines on wasm and native, after ${WARM_UP_KERNELS} others`);
   const wasm = availability("wasm");
   if (wasm.target) for (const source of newSources(WARM_UP_KERNELS)) timeFirstCall(source, wasm.target);
   const wasmMs = wasm.target ? newSources(count).map((source) => timeFirstCall(source, wasm.target)) : [];
-  record(recorder, "wasm", compileBar("wasm", "wasm", 30), wasmMs, missing.wasm);
+  record(recorder, "wasm", compileBar("wasm", "wasm", 30), wasmMs, wasm.target ? undefined : wasm.reason);
   const folder = mkdtempSync(join(tmpdir(), "lockstep-bench-"));
   try {
     measureNative(recorder, newSources(recorder.options.quick ? 3 : 9), folder);

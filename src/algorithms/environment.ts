@@ -1,0 +1,137 @@
+/**
+ * @file Environments inside of tensor programs: the kernels of a vector of environments, on states that programs share.
+ *
+ * A step is a call of the same kernel that `VecEnv` runs, so episodes are the same ones for the same seed and actions.
+ * It writes straight into the rows of a rollout: observation t + 1, and row t of rewards, ends and last observations.
+ */
+import { actionSize, type Environment, observationSize, type Params } from "../envs/define.ts";
+import { allocateState, type StateArrays } from "../envs/vector/arrays.ts";
+import { CONTROL, type KernelParams, resetKernel, stepKernel, WHICH } from "../envs/vector/kernel.ts";
+import { storageIn, type TypedArray } from "../ir/arrays.ts";
+import type { TargetChoice } from "../runtime/targets.ts";
+import { call } from "../tensor/call.ts";
+import { State, state } from "../tensor/state.ts";
+import { concat, constant, type Tensor } from "../tensor/tensor.ts";
+
+/** What a rollout of some steps holds: one row of all environments per step, and an observation more. */
+export interface RolloutStates {
+  readonly obs: State;
+  readonly reward: State;
+  readonly terminated: State;
+  readonly truncated: State;
+  readonly finalObs: State;
+}
+
+export interface ProgramEnvironmentOptions {
+  readonly n: number;
+  readonly steps: number;
+  readonly seed: number;
+  readonly maxSteps?: number;
+  readonly params?: Partial<Params>;
+}
+
+type StateTree = { readonly [name: string]: State | StateTree };
+const TYPES = { f32: "f32", f64: "f64", i32: "i32", u32: "u32", u8: "bool" } as const;
+const NO_LIMIT = 2 ** 31 - 1;
+
+/** The same arrays as states of programs. */
+function statesOver(arrays: StateArrays, prefix: string): StateTree {
+  return Object.fromEntries(
+    Object.entries(arrays).map(([name, value]) => {
+      const full = `${prefix}.${name}`;
+      if (!ArrayBuffer.isView(value)) return [name, statesOver(value as StateArrays, full)];
+      const array = value as TypedArray;
+      return [name, State.over(full, TYPES[storageIn(array) ?? "f32"], [array.length], array)];
+    }),
+  );
+}
+
+export class ProgramEnvironment {
+  readonly env: Environment;
+  readonly n: number;
+  readonly rollout: RolloutStates;
+  /** Return and length of the episode that each environment finished last. */
+  readonly episodeReturn: State;
+  readonly episodeLength: State;
+  readonly #params: KernelParams;
+  readonly #state: StateTree;
+  readonly #arrays: StateArrays;
+  readonly #own: { readonly [name: string]: State };
+  readonly #scalars: { readonly [name: string]: number };
+  readonly #actions: State;
+  readonly #control: State;
+
+  constructor(env: Environment, { n, steps, seed, maxSteps, params = {} }: ProgramEnvironmentOptions) {
+    this.env = env;
+    this.n = n;
+    this.#params = { constants: { ...env.params, ...params } as Params, own: new Map() };
+    const size = observationSize(env.observation);
+    const rows = (dtype: "f32" | "bool", count: number, ...row: number[]): State => state(dtype, [count, n, ...row]);
+    this.rollout = {
+      obs: rows("f32", steps + 1, size),
+      reward: rows("f32", steps),
+      terminated: rows("bool", steps),
+      truncated: rows("bool", steps),
+      finalObs: rows("f32", steps, size),
+    };
+    this.#arrays = allocateState(env.state, n);
+    this.#state = statesOver(this.#arrays, "state");
+    const whole = (dtype: "f32" | "i32" | "u32" | "bool"): State => state(dtype, [n]);
+    this.#own = {
+      steps: whole("i32"),
+      episodes: whole("i32"),
+      key0: whole("u32"),
+      key1: whole("u32"),
+      ended: whole("bool"),
+      runningReturn: whole("f32"),
+      list: state("i32", [2 ** Math.ceil(Math.log2(Math.max(n, 2)))]),
+    };
+    this.episodeReturn = whole("f32");
+    this.episodeLength = whole("i32");
+    this.#actions = state(env.action.kind === "box" ? "f32" : "i32", [n * actionSize(env.action)]);
+    this.#control = state("i32", [CONTROL.words]);
+    const limit = maxSteps ?? env.maxSteps ?? NO_LIMIT;
+    this.#scalars = { seed0: seed >>> 0, seed1: Math.floor(seed / 2 ** 32) >>> 0, first: 0, limit };
+  }
+
+  /** Begins episode 0 of every environment; its observations are the last row of the rollout, from which it goes on. */
+  reset({ target = "auto", threads }: { readonly target?: TargetChoice; readonly threads?: number } = {}): void {
+    const arrays = Object.fromEntries(Object.entries(this.#own).map(([name, s]) => [name, s.array]));
+    const { list: _, ...own } = arrays;
+    const { limit: __, ...scalars } = this.#scalars;
+    const size = observationSize(this.env.observation);
+    const which = state("bool", [this.n]);
+    which.array.fill(WHICH.begin);
+    (this.#own.episodes as State).array.fill(0);
+    const obs = this.rollout.obs.array.subarray(-this.n * size);
+    const args = { ...own, ...scalars, state: this.#arrays, tables: this.env.tables, obs, which: which.array };
+    resetKernel(this.env, this.#params).on(target, threads === undefined ? {} : { threads })(args as never);
+    which.dispose();
+  }
+
+  /** Inside a program: one step of all environments, into row t of the rollout. */
+  step(actions: Tensor, t: Tensor): void {
+    this.#actions.assign(actions.reshape([-1]));
+    const word = (value: Tensor | number): Tensor =>
+      (typeof value === "number" ? constant(value, "i32") : value).reshape([1]);
+    const words: (Tensor | number)[] = new Array<number>(CONTROL.words).fill(0);
+    words[CONTROL.rounds] = 1;
+    words[CONTROL.obsRow] = t.add(1);
+    words[CONTROL.finalRow] = t;
+    words[CONTROL.row] = t;
+    words[CONTROL.actionStride] = this.n;
+    this.#control.assign(concat(words.map(word)));
+    const kernel = stepKernel(this.env, this.#params, "same-step");
+    call(kernel, {
+      ...this.#own,
+      ...this.#scalars,
+      ...this.rollout,
+      state: this.#state,
+      tables: {},
+      episodeReturn: this.episodeReturn,
+      episodeLength: this.episodeLength,
+      actions: this.#actions,
+      control: this.#control,
+    } as never);
+  }
+}
