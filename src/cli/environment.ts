@@ -2,8 +2,8 @@
  * @file Environments as commands are told of them: an id, or a file that exports a definition; pictures for the one that
  * is made of them.
  */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { MNIST_BANDIT, mnistBandit } from "../envs/bsuite/mnistBandit.ts";
 import type { Environment } from "../envs/define.ts";
 import { environment, UnknownEnvironmentError } from "../envs/registry.ts";
@@ -20,6 +20,7 @@ function isEnvironment(value: unknown): value is Environment {
 }
 
 async function fromFile(path: string, name: string | undefined): Promise<Environment> {
+  if (!existsSync(path)) throw new UsageError(`there is no file ${resolve(path)}`);
   const exported = await loadUserModule(path);
   const found = Object.entries(exported).filter(([, value]) => isEnvironment(value)) as [string, Environment][];
   const names = found.map(([own]) => own).join(", ");

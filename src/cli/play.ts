@@ -3,8 +3,10 @@
  */
 import { writeFileSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
-import { actionSize, type Environment, EnvironmentError } from "../envs/define.ts";
+import { actionSize, type Environment } from "../envs/define.ts";
 import { toSvg } from "../envs/draw/svg.ts";
+import { describeSpace } from "../envs/spaces.ts";
+import { isActionNumber } from "../envs/vector/spaces.ts";
 import { UsageError } from "../platform/errors.ts";
 import { type EnvironmentOptions, loadEnvironment } from "./environment.ts";
 import { keysFor, keysIn } from "./keys.ts";
@@ -42,6 +44,11 @@ function actionRows(env: Environment, values: readonly number[]): number[][] {
   if (values.length % size !== 0)
     throw new UsageError(
       `--actions: ${values.length} numbers are not rows of ${size}, which an action of ${env.id} has`,
+    );
+  const wrong = values.findIndex((x, k) => !isActionNumber(env.action, x, k % size));
+  if (wrong >= 0)
+    throw new UsageError(
+      `--actions: ${values[wrong]} is not in ${describeSpace(env.action)}, the actions of ${env.id}`,
     );
   return Array.from({ length: values.length / size }, (_, k) => values.slice(k * size, (k + 1) * size));
 }
@@ -109,10 +116,6 @@ async function play(what: string, options: CommandOptions): Promise<void> {
     if (isTerminal) await playInTerminal(game, how, ownTerminal());
     else playPlain(game, how, (text) => process.stdout.write(text));
     if (options.svg !== undefined) writeSvg(game, options.svg);
-  } catch (error) {
-    // A scripted action that the environment does not have is a matter of usage.
-    if (error instanceof EnvironmentError) throw new UsageError(error.message);
-    throw error;
   } finally {
     game.dispose();
   }

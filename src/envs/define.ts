@@ -17,6 +17,16 @@ export class EnvironmentError extends LockstepError {
   override readonly name: string = "EnvironmentError";
 }
 
+/** The largest number of environments and of steps, which stands for no limit, and the last index: the largest i32. */
+export const MOST_COUNT = 2 ** 31 - 1;
+
+/** Refuses what is not a whole number within limits. */
+export function needCount(what: string, value: number, least: number, most: number = Number.MAX_SAFE_INTEGER): number {
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
+  const range = value > most ? `from ${least} to ${most}` : `from ${least} on`;
+  throw new EnvironmentError(`${what} must be a whole number ${range}, it is ${value}`);
+}
+
 /** Numbers that an environment depends on, with the values they have unless overridden. */
 export interface Params {
   readonly [name: string]: number;
@@ -130,8 +140,7 @@ export function defineEnv<
 >(spec: EnvSpec<S, P, O, A, T>): Environment<S, P, O, A> {
   const { id, params, tables = {}, state, observation, action, maxSteps, solved, draw } = spec;
   if (!id) throw new EnvironmentError("an environment needs an id");
-  if (maxSteps !== undefined && !(Number.isSafeInteger(maxSteps) && maxSteps >= 1))
-    throw new EnvironmentError(`${id}: maxSteps must be a whole number from 1 on, it is ${maxSteps}`);
+  if (maxSteps !== undefined) needCount(`${id}: maxSteps`, maxSteps, 1);
   for (const [name, value] of Object.entries(params))
     if (typeof value !== "number")
       throw new EnvironmentError(`${id}: the parameter "${name}" is ${value}, not a number`);

@@ -3,7 +3,7 @@
  *
  * MNISTBandit-bsuite is made of the user's pictures: it is listed, and asking for it says how to make it.
  */
-import { didYouMean } from "../platform/suggest.ts";
+import { didYouMean, nearest } from "../platform/suggest.ts";
 import {
   Catch,
   DeepSea,
@@ -91,8 +91,9 @@ export function environment(id: string): Environment {
   if (isKnown(id)) return environments[id];
   if (id === MNIST_OUTLINE.id) throw new EnvironmentError(`${id} needs ${MNIST_OUTLINE.needs}`);
   const known = environmentOutlines.map((outline) => outline.id);
-  // People leave the family or the version out: that is nearer than any count of letters.
-  const begins = known.find((name) => name.toLowerCase().startsWith(`${id.toLowerCase()}-`));
-  const hint = begins === undefined ? didYouMean(id, known) : ` Did you mean "${begins}"?`;
+  // People leave the family or the version out: what is left is nearer than any count of letters.
+  const short = new Map(known.map((name) => [name.replace(/-[^-]*$/, ""), name]));
+  const near = short.get(nearest(id, short.keys()) ?? "");
+  const hint = id.includes("-") || near === undefined ? didYouMean(id, known) : ` Did you mean "${near}"?`;
   throw new UnknownEnvironmentError(`There is no environment "${id}".${hint} "lockstep envs" lists them all.`);
 }

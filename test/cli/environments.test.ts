@@ -1,7 +1,7 @@
 /**
  * @file The commands that show environments, as a user meets them: envs, play and check.
  */
-import { spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,10 +19,19 @@ beforeAll(() => {
   expect(ensured.stderr.includes("failed"), ensured.stderr).toBe(false);
 }, 120_000);
 
-function lockstep(...args: string[]): { code: number | null; out: string; err: string } {
-  const options = { encoding: "utf8", env: { ...process.env, FORCE_COLOR: undefined } } as const;
-  const result = spawnSync(process.execPath, [join(ROOT, "dist", "cli", "main.js"), ...args], options);
-  return { code: result.status, out: result.stdout, err: result.stderr };
+function lockstep(...args: string[]): Promise<{ code: number | null; out: string; err: string }> {
+  // As a user runs it: without colours, and without the verifier of tests.
+  const env = { ...process.env, FORCE_COLOR: undefined, LOCKSTEP_VERIFY: undefined };
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [join(ROOT, "dist", "cli", "main.js"), ...args],
+      { env },
+      (_, out, err) => {
+        resolve({ code: child.exitCode, out, err });
+      },
+    );
+  });
 }
 function file(name: string, content: string): string {
   const path = join(folder, name);
@@ -61,43 +70,43 @@ const both = file(
 );
 const none = file("none.ts", "export const answer: number = 42;\n");
 
-describe("envs", () => {
-  test("lists all, within 80 columns, without colour into a pipe", () => {
-    const { code, out } = lockstep("envs");
+describe.concurrent("envs", () => {
+  test("lists all, within 80 columns, without colour into a pipe", async () => {
+    const { code, out } = await lockstep("envs");
     expect(code).toBe(0);
     expect(out).not.toContain("\u001b");
     for (const line of out.split("\n")) expect(line.length, line).toBeLessThanOrEqual(80);
     expect(out.split("\n").filter((line) => /^\S+-(v\d|bsuite|misc|MinAtar) /.test(line))).toHaveLength(26);
     expect(out).toMatch(/^CartPole-v1 +4 +1 of 2 +500 +mean return 475$/m);
   });
-  test("lists them as one JSON document", () => {
-    const { out } = lockstep("envs", "--json");
+  test("lists them as one JSON document", async () => {
+    const { out } = await lockstep("envs", "--json");
     const list = JSON.parse(out);
     expect(list).toHaveLength(27);
     expect(list[0]).toMatchObject({ id: "CartPole-v1", action: { kind: "discrete", n: 2 }, max_steps: 500 });
     expect(list[0].observation.low).toEqual([expect.closeTo(-4.8), null, expect.closeTo(-0.418879), null]);
   });
-  test("shows one with its parameters and a drawing", () => {
-    const { code, out } = lockstep("envs", "FrozenLake-misc");
+  test("shows one with its parameters and a drawing", async () => {
+    const { code, out } = await lockstep("envs", "FrozenLake-misc");
     expect(code).toBe(0);
     expect(out).toMatch(/action +Discrete\(4\): left, down, right, up/);
     expect(out).toMatch(/slippery +1/);
     expect(out).toMatch(/[\u2801-\u28ff]/);
     for (const line of out.split("\n")) expect(line.length, line).toBeLessThanOrEqual(80);
-    const facts = JSON.parse(lockstep("envs", "FrozenLake-misc", "--json").out);
+    const facts = JSON.parse((await lockstep("envs", "FrozenLake-misc", "--json")).out);
     expect(facts).toMatchObject({ params: { slippery: 1 }, state: { cell: "i32" } });
   });
-  test("an unknown one is wrong usage, with a near one", () => {
-    const { code, out, err } = lockstep("envs", "CartPole");
+  test("an unknown one is wrong usage, with a near one", async () => {
+    const { code, out, err } = await lockstep("envs", "CartPole");
     expect([code, out]).toEqual([2, ""]);
     expect(err).toContain('Did you mean "CartPole-v1"?');
-    expect(lockstep("envs", "MNISTBandit-bsuite").out).toContain("IDX");
+    expect((await lockstep("envs", "MNISTBandit-bsuite")).out).toContain("IDX");
   });
 });
 
-describe("play", () => {
-  test("scripted actions, as plain frames into a pipe", () => {
-    const { code, out } = lockstep("play", "CartPole-v1", "--actions", "0,1,1", "--steps", "3", "--seed", "5");
+describe.concurrent("play", () => {
+  test("scripted actions, as plain frames into a pipe", async () => {
+    const { code, out } = await lockstep("play", "CartPole-v1", "--actions", "0,1,1", "--steps", "3", "--seed", "5");
     expect(code).toBe(0);
     expect(out).not.toContain("\u001b");
     const lines = out.split("\n").filter((line) => line.startsWith("CartPole-v1"));
@@ -108,68 +117,82 @@ describe("play", () => {
       "step 3  action 1",
     ]);
   });
-  test("random ones, the same for a seed", () => {
-    const run = (seed: string): string => lockstep("play", "Catch-bsuite", "--seed", seed).out;
-    const [first, again, other] = [run("3"), run("3"), run("4")];
+  test("random ones, the same for a seed", async () => {
+    const run = async (seed: string): Promise<string> => (await lockstep("play", "Catch-bsuite", "--seed", seed)).out;
+    const [first, again, other] = await Promise.all([run("3"), run("3"), run("4")]);
     expect(again).toBe(first);
     expect(other).not.toBe(first);
     expect(first).toMatch(/step 9 .*terminated/);
   });
-  test("rows of numbers", () => {
-    const { code, out } = lockstep("play", "PointRobot-misc", "--actions", "0.1,0,-0.1,0.05", "--steps", "2");
+  test("rows of numbers", async () => {
+    const { code, out } = await lockstep("play", "PointRobot-misc", "--actions", "0.1,0,-0.1,0.05", "--steps", "2");
     expect(code).toBe(0);
     expect(out).toContain("action -0.1,0.05");
-    expect(lockstep("play", "PointRobot-misc", "--actions", "0.1,0,0.1").err).toContain("not rows of 2");
+    expect((await lockstep("play", "PointRobot-misc", "--actions", "0.1,0,0.1")).err).toContain("not rows of 2");
   });
-  test("a picture", () => {
+  test("a picture", async () => {
     const svg = join(folder, "out.svg");
-    const { code, err } = lockstep("play", "Breakout-MinAtar", "--steps", "5", "--svg", svg);
+    const { code, err } = await lockstep("play", "Breakout-MinAtar", "--steps", "5", "--svg", svg);
     expect(code, err).toBe(0);
     expect(readFileSync(svg, "utf8")).toMatch(/^<svg [\s\S]*<\/svg>\n$/);
-    expect(lockstep("play", "Breakout-MinAtar", "--steps", "1", "--svg", join(folder, "no", "x.svg")).code).toBe(2);
+    expect(
+      (await lockstep("play", "Breakout-MinAtar", "--steps", "1", "--svg", join(folder, "no", "x.svg"))).code,
+    ).toBe(2);
   });
-  test("a file's environment, which has no drawing: its state is shown", () => {
-    const { code, out, err } = lockstep("play", good, "--steps", "2");
+  test("a file's environment, which has no drawing: its state is shown", async () => {
+    const { code, out, err } = await lockstep("play", good, "--steps", "2");
     expect(code, err).toBe(0);
     expect(out).toMatch(/^face {2}[01]$/m);
-    expect(lockstep("play", good, "--steps", "1", "--svg", join(folder, "x.svg")).err).toContain("has no drawing");
+    expect((await lockstep("play", good, "--steps", "1", "--svg", join(folder, "x.svg"))).err).toContain(
+      "has no drawing",
+    );
   });
-  test("wrong usage is said", () => {
-    expect(lockstep("play", "CartPole-v1", "--actions", "7")).toMatchObject({
+  test("wrong usage is said", async () => {
+    expect(await lockstep("play", "CartPole-v1", "--actions", "7")).toMatchObject({
       code: 2,
-      err: expect.stringContaining("is not in Discrete(2)"),
+      // Before anything is shown.
+      out: "",
+      err: expect.stringContaining("7 is not in Discrete(2)"),
     });
-    expect(lockstep("play", "CartPole-v1", "--actions", "1,x").err).toContain("numbers with commas");
-    expect(lockstep("play", "CartPole-v1", "--keys").err).toContain("needs a terminal");
-    expect(lockstep("play", "MNISTBandit-bsuite").err).toContain("--data");
-    expect(lockstep("play", join(folder, "gone.ts")).err).toContain("there is no file");
-    expect(lockstep("play", none)).toMatchObject({ code: 2, err: expect.stringContaining("exports no environment") });
-    expect(lockstep("play", both).err).toContain("First, Second. Choose one with --export");
-    expect(lockstep("play", both, "--export", "Second", "--steps", "1").out).toMatch(/^Second {2}episode 0/m);
+    expect((await lockstep("play", "CartPole-v1", "--actions", "1,x")).err).toContain("numbers with commas");
+    expect((await lockstep("play", "CartPole-v1", "--keys")).err).toContain("needs a terminal");
+    expect((await lockstep("play", "MNISTBandit-bsuite")).err).toContain("--data");
+    expect(await lockstep("play", join(folder, "gone.ts"))).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("there is no file"),
+    });
+    expect(await lockstep("play", none)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("exports no environment"),
+    });
+    expect((await lockstep("play", both)).err).toContain("First, Second. Choose one with --export");
+    expect((await lockstep("play", both, "--export", "Second", "--steps", "1")).out).toMatch(/^Second {2}episode 0/m);
   });
-  test("pictures of the user", () => {
+  test("pictures of the user", async () => {
     const bytes = (header: readonly number[], data: readonly number[]): Buffer =>
       Buffer.concat([Buffer.from(Uint32Array.from(header).buffer).swap32(), Buffer.from(data)]);
     writeFileSync(join(folder, "train-images-idx3-ubyte"), bytes([0x803, 2, 2, 2], [255, 0, 0, 255, 255, 255, 0, 0]));
     writeFileSync(join(folder, "train-labels-idx1-ubyte"), bytes([0x801, 2], [3, 4]));
-    const { code, out, err } = lockstep("play", "MNISTBandit-bsuite", "--data", folder);
+    const { code, out, err } = await lockstep("play", "MNISTBandit-bsuite", "--data", folder);
     expect(code, err).toBe(0);
     expect(out).toMatch(/reward -?1 /);
-    expect(lockstep("play", "MNISTBandit-bsuite", "--data", ROOT).err).toContain("no unpacked IDX file of images");
+    expect((await lockstep("play", "MNISTBandit-bsuite", "--data", ROOT)).err).toContain(
+      "no unpacked IDX file of images",
+    );
   });
 });
 
-describe("check", () => {
-  test("a good file, within 80 columns", { timeout: 60_000 }, () => {
-    const { code, out, err } = lockstep("check", good);
+describe.concurrent("check", () => {
+  test("a good file, within 80 columns", { timeout: 60_000 }, async () => {
+    const { code, out, err } = await lockstep("check", good);
     expect(code, out + err).toBe(0);
     expect(out).toMatch(/^ok {2}targets$/m);
     expect(out).toMatch(/js +\d+(\.\d+)? ns per step/);
     expect(out).toContain("nothing found");
     for (const line of out.split("\n")) expect(line.length, line).toBeLessThanOrEqual(80);
   });
-  test("a broken one: exit code 1, as one JSON document", { timeout: 60_000 }, () => {
-    const { code, out } = lockstep("check", broken, "--json");
+  test("a broken one: exit code 1, as one JSON document", { timeout: 60_000 }, async () => {
+    const { code, out } = await lockstep("check", broken, "--json");
     expect(code).toBe(1);
     const report = JSON.parse(out);
     expect(report).toMatchObject({ id: "Coin", ok: false, findings: [{ check: "observation space" }] });

@@ -40,7 +40,7 @@ describeEveryTarget("bsuite", [
 ]);
 
 test("DeepSea pays 0.99 for going right all the way", () => {
-  const vec = new VecEnv(DeepSea, 1);
+  const vec = new VecEnv(DeepSea, 1, { target: "js" });
   vec.reset();
   for (let t = 0; t < 8; t++) vec.step([1]);
   expect(vec.episodeReturn[0]).toBeCloseTo(0.99, 6);
@@ -52,7 +52,11 @@ test("a random table of actions in DeepSea is fixed, and half of it is turned ro
   const env = makeDeepSea(size);
   const cells = size * size;
   const rightCells = (mappingSeed: number): number[] => {
-    const vec = new VecEnv(env, cells, { autoreset: "disabled", params: { randomizeActions: 1, mappingSeed } });
+    const vec = new VecEnv(env, cells, {
+      autoreset: "disabled",
+      params: { randomizeActions: 1, mappingSeed },
+      target: "js",
+    });
     vec.reset();
     const { row, column } = vec.state as { row: Int32Array; column: Int32Array };
     for (let k = 0; k < cells; k++) [row[k], column[k]] = [Math.floor(k / size), k % size];
@@ -69,7 +73,7 @@ test("a random table of actions in DeepSea is fixed, and half of it is turned ro
 
 test("moves to the right fail one time in size when DeepSea is not deterministic", () => {
   const n = 8192;
-  const vec = new VecEnv(DeepSea, n, { params: { deterministic: 0 } });
+  const vec = new VecEnv(DeepSea, n, { params: { deterministic: 0 }, target: "js" });
   vec.reset();
   vec.step(new Int32Array(n).fill(1));
   const moved = (vec.state.column as Int32Array).reduce((a, b) => a + b, 0) / n;
@@ -87,7 +91,7 @@ test("MemoryChain of several bits asks for one of them", () => {
 
 test("SimpleBandit pays each of 0, 0.1, ... 1 once, in every order", () => {
   const n = 8800;
-  const vec = new VecEnv(SimpleBandit, n, { seed: 3 });
+  const vec = new VecEnv(SimpleBandit, n, { seed: 3, target: "js" });
   vec.reset();
   const rewards = Float32Array.from(vec.state.rewards as Float32Array);
   const wanted = Float32Array.from({ length: 11 }, (_, k) => Math.fround(k) / 10);

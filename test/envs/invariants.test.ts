@@ -1,6 +1,6 @@
 /**
  * @file What holds of every environment, whatever is done in it: observations are in their space, episodes end within
- * their limit, flags and statistics fit together, in every autoreset mode and with actions of every kind.
+ * their limit, flags and statistics fit together, in every autoreset mode and with actions of every kind; and what is drawn of it.
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -12,6 +12,7 @@ import * as misc from "../../src/envs/misc/index.ts";
 import { contains, limitAt } from "../../src/envs/spaces.ts";
 import type { Autoreset } from "../../src/envs/vector/face.ts";
 import { VecEnv } from "../../src/envs/vector/vecEnv.ts";
+import type { TypedArray } from "../../src/ir/arrays.ts";
 import { HostStream } from "../../src/random/index.ts";
 
 const isEnvironment = (value: unknown): value is Environment =>
@@ -73,6 +74,47 @@ function problemsOf(vec: VecEnv, limit: number, seed: number): string[] {
   return found;
 }
 
+/** The state of one environment as its drawing function sees it. */
+function stateOf(vec: VecEnv, i: number): { readonly [field: string]: number | TypedArray } {
+  return Object.fromEntries(
+    Object.entries(vec.state).map(([field, given]) => {
+      const array = given as TypedArray;
+      const length = array.length / vec.n;
+      if (vec.env.state[field]?.kind !== "array") return [field, array[i] as number];
+      return [field, Float64Array.from({ length }, (_, k) => array[k * vec.n + i] as number)];
+    }),
+  );
+}
+
+/** Every number that an environment draws with, and the names of what it calls. */
+function drawing(vec: VecEnv, i: number): { readonly calls: readonly string[]; readonly numbers: readonly number[] } {
+  const calls: string[] = [];
+  const all: number[] = [];
+  const note =
+    (name: string) =>
+    (...values: readonly unknown[]): void => {
+      calls.push(name);
+      all.push(...([values].flat(4).filter((x) => typeof x === "number") as number[]));
+    };
+  const canvas = {
+    view: note("view"),
+    line: note("line"),
+    polygon: note("polygon"),
+    circle: note("circle"),
+    text: note("text"),
+  };
+  vec.env.draw?.(stateOf(vec, i) as never, canvas, vec.env.params);
+  return { calls, numbers: all };
+}
+
+/** The first call sets the view, and all numbers are finite. */
+function expectDrawing(vec: VecEnv, i: number): void {
+  const { calls, numbers } = drawing(vec, i);
+  expect(calls[0], `${vec.env.id} sets the view first`).toBe("view");
+  expect(calls.length).toBeGreaterThan(1);
+  expect(numbers.every(Number.isFinite), `${vec.env.id} draws with finite numbers`).toBe(true);
+}
+
 test("there are 26 environments and more", () => {
   expect(all.length).toBeGreaterThanOrEqual(26);
   expect(new Set(all.map((env) => env.id)).size).toBe(all.length);
@@ -93,6 +135,9 @@ describe("invariants", () => {
       }),
       { numRuns: 4, seed: 3 },
     );
-    for (const vec of vecs) vec.dispose();
+    for (const vec of vecs) {
+      for (let i = 0; i < 4; i++) expectDrawing(vec, i);
+      vec.dispose();
+    }
   });
 });

@@ -61,6 +61,7 @@ describe("an id that is not known", () => {
     expect(message("CartPole-v2")).toContain('Did you mean "CartPole-v1"?');
     expect(message("asterix-minatar")).toContain('Did you mean "Asterix-MinAtar"?');
     expect(message("Breakout")).toContain('Did you mean "Breakout-MinAtar"?');
+    expect(message("cartpol")).toContain('Did you mean "CartPole-v1"?');
     expect(message("zzz")).not.toContain("Did you mean");
   });
   test("may be a name that every object has", () => {

@@ -166,4 +166,7 @@ test("a step that is refused is not taken in", () => {
   expect(() => vec.step([0, 7])).toThrow(EnvironmentError);
   expect(JSON.stringify(vec)).toBe(before);
   vec.dispose();
+  // Memory is given back once, however often it is said.
+  vec.dispose();
+  expect(() => vec.step([0, 0])).toThrow(/disposed/);
 });

@@ -126,3 +126,33 @@ test.each([2, 3, 4, 5, 6, 7, 8])("rows of %i are stored as they lie", (width) =>
       for (const array of [x, out]) free(array);
     }
 });
+
+test("what stands between the columns of a row stays between them", () => {
+  const between = kernel(
+    { x: f32.array(), rows: f32.array(4).array() },
+    ({ x, rows }, { parallel }) => {
+      parallel(x.length, (i) => {
+        const row = rows[i]!;
+        row[0] = x[i]!;
+        // A column read again, one stored twice, and one stored by some lanes only.
+        row[1] = row[0]! * 2;
+        row[2] = 7;
+        if (x[i]! > 0) row[2] = x[i]!;
+        row[3] = row[2]! + row[1]!;
+        row[1] = -1;
+      });
+    },
+    { name: "between" },
+  );
+  for (const target of targets) {
+    const x = allocateFrom(
+      f32,
+      Float32Array.from({ length: 21 }, (_, k) => (k % 5) - 2),
+    );
+    const rows = allocate(f32, 84);
+    between.on(target, { threads: 1 })({ x, rows });
+    const wanted = Array.from(x, (v) => [v, -1, v > 0 ? v : 7, (v > 0 ? v : 7) + v * 2]).flat();
+    expect(Array.from(rows), target).toEqual(wanted);
+    for (const array of [x, rows]) free(array);
+  }
+});

@@ -6,7 +6,7 @@ import type { TargetName } from "../../targets/target.ts";
 import { type Environment, observationSize } from "../define.ts";
 import { drawEnvironment } from "../draw/frame.ts";
 import type { Shape } from "../draw/shapes.ts";
-import { contains, describeSpace } from "../spaces.ts";
+import { contains, describeSpace, limitAt } from "../spaces.ts";
 import type { StateValues } from "../vector/arrays.ts";
 import type { Autoreset } from "../vector/kernel.ts";
 import { drawsRandomNumbers, writtenByObserve } from "./raw.ts";
@@ -65,8 +65,6 @@ export function checkInSpace(env: Environment, run: Moments): Finding[] {
   }
   return [];
 }
-const limitAt = (limit: number | readonly number[], k: number): number =>
-  typeof limit === "number" ? limit : (limit[k] as number);
 const between = (low: number | readonly number[], high: number | readonly number[], x: number, k: number): boolean =>
   x >= limitAt(low, k) && x <= limitAt(high, k);
 function range({ observation }: Environment, at: number): string {

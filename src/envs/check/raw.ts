@@ -52,7 +52,7 @@ export function drawsRandomNumbers(env: Environment, state: StateValues, action:
   const stream = new HostStream(1, 2);
   const rng: object = new Proxy(stream, {
     get: (_, name) => {
-      if (name === "fold" || name === "split") return () => rng;
+      if (name === "fold" || name === "at" || name === "split") return () => rng;
       drawn = true;
       if (name === "int") return (n: number) => stream.below(n);
       const value = Reflect.get(stream, name) as unknown;

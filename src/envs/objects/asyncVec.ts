@@ -9,9 +9,9 @@ import { i32, u8 } from "../../kernel/declare.ts";
 import { allocate, free } from "../../kernel/kernel.ts";
 import { coreCount } from "../../platform/cores.ts";
 import { startStoppable, type Thread } from "../../platform/worker.ts";
-import { type ActionSpace, EnvironmentError, type ObservationSpace } from "../define.ts";
+import { type ActionSpace, EnvironmentError, needCount, type ObservationSpace } from "../define.ts";
 import type { StepArrays } from "../vector/face.ts";
-import { GameBoard, GameVec, type GameVecOptions, needWhole } from "./board.ts";
+import { GameBoard, GameVec, type GameVecOptions } from "./board.ts";
 import type { Game, GameSpaces } from "./game.ts";
 import type { Failure } from "./rows.ts";
 import { COMMANDS, MESSAGE_BYTES, OWN, THREAD, type ThreadData, WORDS } from "./thread.ts";
@@ -96,7 +96,7 @@ export class AsyncVec<
   constructor(kind: AsyncGameKind<O, A>, n: number, options: AsyncVecOptions = {}) {
     const { id = "game" } = kind;
     const { workers = coreCount(), timeout = 60_000 } = options;
-    needWhole(`${id}: workers`, workers, 1);
+    needCount(`${id}: workers`, workers, 1);
     if (!(timeout > 0)) throw new EnvironmentError(`${id}: timeout must be above 0 milliseconds, it is ${timeout}`);
     const make = sourceOf(id, kind.make);
     super(new GameBoard(kind, n, options));

@@ -4,12 +4,22 @@
  * Who steps the games asks here first, lets them step, and comes back with what went wrong, if anything. The meaning of
  * everything is that of VecEnv.
  */
-import { bool, f32, f64, i32, type Scalar, u8 } from "../../kernel/declare.ts";
+import { bool, f32, f64, i32, type Scalar } from "../../kernel/declare.ts";
 import { allocate, free } from "../../kernel/kernel.ts";
 import { HostStream } from "../../random/index.ts";
-import { type ActionSpace, actionSize, EnvironmentError, type ObservationSpace, observationSize } from "../define.ts";
-import { contains, describeSpace } from "../spaces.ts";
+import {
+  type ActionSpace,
+  actionSize,
+  EnvironmentError,
+  MOST_COUNT,
+  needCount,
+  type ObservationSpace,
+  observationSize,
+} from "../define.ts";
 import type { Autoreset, StepArrays, VectorEnv } from "../vector/face.ts";
+import { checkedAutoreset, checkedFirst, checkedLimit } from "../vector/options.ts";
+import { hasEnded, wrongAction, wrongCount } from "../vector/refusals.ts";
+import { actionType, isActionNumber, observationType } from "../vector/spaces.ts";
 import { GameError, type GameSpaces } from "./game.ts";
 import type { Failure, GameMemory, RowOptions } from "./rows.ts";
 
@@ -31,29 +41,16 @@ export interface GameEnv<O extends ObservationSpace, A extends ActionSpace> {
   readonly maxSteps: number | undefined;
 }
 
-const NO_LIMIT = 2 ** 31 - 1;
-const MODES: { readonly [M in Autoreset]: true } = { "same-step": true, "next-step": true, disabled: true };
-
-export function needWhole(what: string, value: number, least: number): number {
-  if (Number.isSafeInteger(value) && value >= least) return value;
-  throw new EnvironmentError(`${what} must be a whole number from ${least} on, it is ${value}`);
-}
-
-function observationType(space: ObservationSpace): Scalar<"f32"> | Scalar<"u8"> | Scalar<"i32"> {
-  if (space.kind === "discrete") return i32;
-  return space.dtype === "u8" ? u8 : f32;
-}
-
 function makeMemory(n: number, observation: ObservationSpace, action: ActionSpace): GameMemory {
   const numbers = n * observationSize(observation);
-  const type = observationType(observation) as Scalar<"f32">;
+  const type = observationType({ observation }) as Scalar<"f32">;
   return {
     obs: allocate(type, numbers),
     finalObs: allocate(type, numbers),
     reward: allocate(f32, n),
     terminated: allocate(bool, n),
     truncated: allocate(bool, n),
-    actions: allocate((action.kind === "box" ? f32 : i32) as Scalar<"f32">, n * actionSize(action)),
+    actions: allocate(actionType(action) as Scalar<"f32">, n * actionSize(action)),
     which: allocate(bool, n),
     ended: allocate(bool, n),
     steps: allocate(i32, n),
@@ -82,18 +79,14 @@ export class GameBoard<O extends ObservationSpace, A extends ActionSpace> {
     const { id = "game", observation, action, maxSteps } = spaces;
     const { seed = 0, autoreset = "same-step", firstIndex = 0 } = options;
     this.env = { id, observation, action, maxSteps };
-    this.n = needWhole(`${id}: the number of environments`, n, 1);
-    needWhole(`${id}: the seed`, seed, 0);
-    needWhole(`${id}: firstIndex`, firstIndex, 0);
-    if (!Object.hasOwn(MODES, autoreset))
-      throw new EnvironmentError(`${id}: autoreset is one of ${Object.keys(MODES).join(", ")}, not ${autoreset}`);
-    const limit = options.maxSteps ?? maxSteps ?? Number.POSITIVE_INFINITY;
-    if (limit !== Number.POSITIVE_INFINITY) needWhole(`${id}: maxSteps`, limit, 1);
-    this.autoreset = autoreset;
+    this.n = needCount(`${id}: the number of environments`, n, 1, MOST_COUNT);
+    needCount(`${id}: the seed`, seed, 0);
+    checkedFirst(id, firstIndex, n);
+    this.autoreset = checkedAutoreset(id, autoreset);
     const space: ObservationSpace = observation;
     this.rowOptions = {
       autoreset,
-      limit: Math.min(limit, NO_LIMIT),
+      limit: checkedLimit(id, maxSteps, options.maxSteps),
       firstIndex,
       observationSize: observationSize(space),
       actionSize: actionSize(action),
@@ -144,45 +137,24 @@ export class GameBoard<O extends ObservationSpace, A extends ActionSpace> {
     this.#needUsable();
     const { env, memory } = this;
     const own = memory.actions;
-    if (actions.length !== own.length) {
-      const each = actionSize(env.action);
-      const wanted = each === 1 ? `${this.n} actions` : `${this.n} actions of ${each} numbers`;
-      throw new EnvironmentError(`${env.id}: ${actions.length} numbers are not ${wanted}; nothing was changed`);
-    }
     if (!this.#begun) throw this.#notBegun();
+    if (actions?.length !== own.length) throw wrongCount(env, this.n, actions?.length, 1);
     this.#checkActions(actions);
     const over = this.autoreset === "disabled" ? memory.ended.indexOf(1) : -1;
-    if (over >= 0)
-      throw new EnvironmentError(
-        `${env.id}: environment ${over} has ended; call reset(), or use autoreset "same-step" or "next-step". Nothing was changed`,
-      );
+    if (over >= 0) throw hasEnded(env, over);
     if (actions !== own) own.set(actions);
     // Those that begin anew in this step.
     if (this.autoreset !== "disabled")
       for (let i = 0; i < this.n; i++) this.#seedFor(i, (memory.episodes[i] as number) + 1);
   }
 
-  /** Whole numbers in range, and no NaN: games clip what is too large. */
+  /** As compiled code does for VecEnv: whole numbers in range, and no NaN. */
   #checkActions(actions: ArrayLike<number>): void {
-    const { action, id }: GameEnv<ObservationSpace, ActionSpace> = this.env;
+    const { action }: GameEnv<ObservationSpace, ActionSpace> = this.env;
     const each = actionSize(action);
-    const fits = (i: number): boolean => {
-      if (action.kind === "discrete") return contains(action, actions[i]);
-      for (let k = 0; k < each; k++) {
-        const x = actions[i * each + k] as number;
-        if (Number.isNaN(x)) return false;
-        if (action.kind === "multiDiscrete" && !(Number.isInteger(x) && x >= 0 && x < (action.counts[k] as number)))
-          return false;
-      }
-      return true;
-    };
-    for (let i = 0; i < this.n; i++)
-      if (!fits(i)) {
-        const given = Array.from({ length: each }, (_, k) => actions[i * each + k]).join(", ");
-        throw new EnvironmentError(
-          `${id}: action ${given} of environment ${i} is not in ${describeSpace(action)}; nothing was changed`,
-        );
-      }
+    for (let k = 0; k < actions.length; k++)
+      if (!isActionNumber(action, actions[k] as number, k % each))
+        throw wrongAction(this.env, this.n, Math.floor(k / each), actions);
   }
 
   /** The arrays, or the error that came up. */

@@ -2,11 +2,11 @@
  * @file The arrays of a VecEnv: its state, one array per field, as a whole and as records of single environments; and
  * the results of steps, its own or the caller's.
  */
-import type { TypedArray } from "../../ir/arrays.ts";
+import { arrayName, storageIn, type TypedArray } from "../../ir/arrays.ts";
 import { bool, type Fields, f32, type Scalar } from "../../kernel/declare.ts";
 import { allocate, storageOf } from "../../kernel/kernel.ts";
 import { heap } from "../../runtime/heap.ts";
-import { type Environment, EnvironmentError, observationSize } from "../define.ts";
+import { type Environment, EnvironmentError, MOST_COUNT, needCount, observationSize } from "../define.ts";
 import { observationType } from "./spaces.ts";
 
 /** What a step gives: flat arrays, one row per environment. */
@@ -54,16 +54,17 @@ export function resultArrays(env: Environment, rows: number, given: Partial<Step
   return Object.fromEntries(arrays) as StepArrays;
 }
 
-/** Refuses arrays of another type, from elsewhere than `allocate`, or with too little room. */
-export function checkResult(env: Environment, name: ResultName, array: TypedArray, rows: number): void {
+/** Refuses arrays of another type, from elsewhere than `allocate`, or with too little room; or not just enough. */
+export function checkResult(env: Environment, name: ResultName, array: TypedArray, rows: number, exact = false): void {
   const { type, size } = resultColumn(env, name);
-  const wanted = heap().array(storageOf(type.dtype), 0).constructor;
+  const storage = storageOf(type.dtype);
   const refuse = (why: string): never => {
     throw new EnvironmentError(`${env.id}: the array for ${name} ${why}; nothing was changed`);
   };
-  if (array.constructor !== wanted) refuse(`is a ${array.constructor.name}, not a ${wanted.name}`);
+  if (storageIn(array) !== storage) refuse(`is a ${array.constructor.name}, not a ${arrayName(storage)}`);
   if (!heap().owns(array.buffer)) refuse("is not in lockstep's memory: make it with allocate(type, length)");
-  if (array.length < rows * size) refuse(`holds ${array.length} numbers, and ${rows * size} are written`);
+  if (array.length < rows * size || (exact && array.length > rows * size))
+    refuse(`holds ${array.length} numbers, and ${rows * size} are written`);
 }
 
 export type StateArrays = { readonly [field: string]: TypedArray | StateArrays };
@@ -128,30 +129,82 @@ export function readState(fields: Fields, arrays: StateArrays, n: number, i: num
   );
 }
 
+/** Everything about one environment: what `setState` takes. */
+export interface EnvState {
+  readonly state: StateValues;
+  readonly steps: number;
+  readonly episode: number;
+  /** The sum of rewards of this episode so far. */
+  readonly return: number;
+  readonly ended: boolean;
+}
+/** The number of the last episode that has random numbers of its own. */
+export const MOST_EPISODES = 2 ** 32 - 1;
+
+/** Refuses what is not a part of an `EnvState`; the state itself is left to `checkState`. */
+export function checkGiven(id: string, given: Partial<EnvState>): void {
+  const refuse = (why: string): never => {
+    throw new EnvironmentError(`${id}: ${why}; nothing was changed`);
+  };
+  if (typeof given !== "object" || given === null) refuse(`a state is a record, as getState gives it, not ${given}`);
+  const checks: { readonly [K in keyof EnvState]: (value: never) => void } = {
+    state: () => {},
+    steps: (value) => needCount(`${id}: steps`, value, 0, MOST_COUNT),
+    episode: (value) => needCount(`${id}: episode`, value, 0, MOST_EPISODES),
+    return: (value) => typeof value === "number" || refuse(`return must be a number, it is ${String(value)}`),
+    ended: (value) => typeof value === "boolean" || refuse(`ended must be true or false, it is ${String(value)}`),
+  };
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(checks, name))
+      refuse(`there is no "${name}" to set; there are ${Object.keys(checks).join(", ")}`);
+    if (value !== undefined) checks[name as keyof EnvState](value as never);
+  }
+}
+
+/** Whether a field of a type can hold a value as it is. */
+function holds({ dtype }: Scalar, value: unknown): boolean {
+  switch (dtype) {
+    case "f32":
+    case "f64":
+      return typeof value === "number";
+    case "i32":
+      return typeof value === "number" && (value | 0) === value;
+    case "u32":
+      return typeof value === "number" && value >>> 0 === value;
+    case "u8":
+      return typeof value === "number" && (value & 255) === value;
+    case "bool":
+      return typeof value === "boolean" || value === 0 || value === 1;
+    default:
+      return dtype satisfies never;
+  }
+}
+
 /** Refuses values that are missing, too many, or of another kind than the field. */
 export function checkState(id: string, fields: Fields, arrays: StateArrays, n: number, values: StateValues): void {
   const refuse = (why: string): never => {
     throw new EnvironmentError(`${id}: ${why}; nothing was changed`);
   };
+  if (typeof values !== "object" || values === null || Array.isArray(values))
+    refuse(`a state must be a record of ${Object.keys(fields).join(", ")}`);
   for (const name of Object.keys(values))
-    if (!(name in fields)) refuse(`the state has no field "${name}"; there are ${Object.keys(fields).join(", ")}`);
+    if (!Object.hasOwn(fields, name))
+      refuse(`the state has no field "${name}"; there are ${Object.keys(fields).join(", ")}`);
   for (const name of Object.keys(fields)) {
     const value = values[name];
     const found = leaf(fields, arrays, name);
     if (value === undefined) refuse(`the state lacks the field "${name}"`);
     if (!("array" in found)) {
-      if (typeof value !== "object" || Array.isArray(value)) refuse(`the field "${name}" must be a record`);
       checkState(id, found.fields, found.arrays, n, value as StateValues);
       continue;
     }
-    const length = found.isList ? found.array.length / n : 1;
-    const list = found.isList ? (value as readonly number[]) : [Number(value)];
+    const length = found.array.length / n;
     if (found.isList && !(Array.isArray(value) && value.length === length))
       refuse(`the field "${name}" must be a list of ${length} numbers`);
-    const whole = found.type.dtype !== "f32" && found.type.dtype !== "f64";
-    const wrong = list.find((x) => typeof x !== "number" || (whole && !Number.isInteger(x)));
-    if (wrong !== undefined || (!found.isList && typeof value === "object"))
-      refuse(`the field "${name}" holds ${found.type.dtype} values, and was given ${String(wrong ?? value)}`);
+    const list = found.isList ? (value as readonly unknown[]) : [value];
+    const wrong = list.findIndex((x) => !holds(found.type, x));
+    if (wrong >= 0)
+      refuse(`the field "${name}" holds ${found.type.dtype} values, and was given ${String(list[wrong])}`);
   }
 }
 /** Puts checked values in environment i's place. */

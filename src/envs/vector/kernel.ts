@@ -51,10 +51,13 @@ export const CONTROL = {
 /** What `which` says of an environment when a reset kernel runs. */
 export const WHICH = { none: 0, begin: 1, observe: 2 } as const;
 
-/** The numbers an environment depends on: constants, and the names of those that each environment has its own of. */
+/** Types of the parameters that each environment has its own of: those that count something are whole numbers. */
+export const OWN_TYPES = { f32, i32 } as const;
+export type OwnTypes = ReadonlyMap<string, keyof typeof OWN_TYPES>;
+/** The numbers an environment depends on: constants, and those that each environment has its own of. */
 export interface KernelParams {
   readonly constants: Params;
-  readonly own: readonly string[];
+  readonly own: OwnTypes;
 }
 
 /** What an environment's functions are told beside their state. */
@@ -111,7 +114,7 @@ interface StepView extends View {
 function paramsInline({ constants, own }: KernelParams): Inline {
   const fields = Object.keys(constants).map((name) => {
     const key = JSON.stringify(name);
-    return `${key}: ${own.includes(name) ? `vec.ownParams[i][${key}]` : `constants[${key}]`}`;
+    return `${key}: ${own.has(name) ? `vec.ownParams[i][${key}]` : `constants[${key}]`}`;
   });
   const text = `return ({ constants }, vec, i) => ({ ${fields.join(", ")} });`;
   return inline({ constants: constant(constants) }, new Function(text)() as () => unknown) as Inline;
@@ -119,7 +122,7 @@ function paramsInline({ constants, own }: KernelParams): Inline {
 
 /** What all kernels of an environment declare. */
 function common(env: Environment, params: KernelParams): Declaration {
-  const own = struct(Object.fromEntries(params.own.map((name) => [name, f32]))).array();
+  const own = struct(Object.fromEntries([...params.own].map(([name, type]) => [name, OWN_TYPES[type]]))).array();
   return {
     state: struct(env.state).array(),
     steps: i32.array(),
@@ -133,7 +136,7 @@ function common(env: Environment, params: KernelParams): Declaration {
     seed0: u32,
     seed1: u32,
     first: i32,
-    ...(params.own.length > 0 ? { ownParams: own } : {}),
+    ...(params.own.size > 0 ? { ownParams: own } : {}),
     paramsOf: paramsInline(params),
     reset: env.functions.reset,
     observe: env.functions.observe,

@@ -2,10 +2,11 @@
  * @file What a VecEnv is told when it is made, checked.
  */
 
+import { didYouMean } from "../../platform/suggest.ts";
 import type { TargetChoice } from "../../runtime/targets.ts";
-import { type Environment, EnvironmentError, type Params, type ParamsOf } from "../define.ts";
+import { type Environment, EnvironmentError, MOST_COUNT, needCount, type Params, type ParamsOf } from "../define.ts";
 import type { StepArrays } from "./arrays.ts";
-import type { Autoreset, KernelParams } from "./kernel.ts";
+import type { Autoreset } from "./kernel.ts";
 
 /** Other values for some of the parameters: one for all environments, or a list with one for each. */
 export type ParamsGiven<P extends Params> = { readonly [K in keyof ParamsOf<P>]?: number | ArrayLike<number> };
@@ -21,34 +22,35 @@ export interface VecEnvOptions<P extends Params = Params> {
   readonly params?: ParamsGiven<P>;
   /** The index of the first environment: what makes the numbers of each its own. 0 unless given. */
   readonly firstIndex?: number;
-  /** Arrays, made by `allocate`, that steps write to instead of the VecEnv's own. They are the caller's to free. */
+  /** Arrays of n rows, made by `allocate`, in place of the VecEnv's own `out`. They are the caller's to free. */
   readonly out?: Partial<StepArrays>;
   readonly target?: TargetChoice;
   readonly threads?: number;
 }
 
-const NO_LIMIT = 2 ** 31 - 1;
 const AUTORESETS: { readonly [A in Autoreset]: true } = { "same-step": true, "next-step": true, disabled: true };
 
-export function needCount(what: string, value: number, least: number): number {
-  if (Number.isSafeInteger(value) && value >= least) return value;
-  throw new EnvironmentError(`${what} must be a whole number from ${least} on, it is ${value}`);
-}
-
-export function checkedAutoreset(env: Environment, given: Autoreset): Autoreset {
-  if (given in AUTORESETS) return given;
+export function checkedAutoreset(id: string, given: Autoreset): Autoreset {
+  if (Object.hasOwn(AUTORESETS, given)) return given;
   const known = Object.keys(AUTORESETS).join('", "');
-  throw new EnvironmentError(`${env.id}: autoreset must be one of "${known}", it is ${String(given)}`);
+  throw new EnvironmentError(`${id}: autoreset must be one of "${known}", it is ${String(given)}`);
 }
 
-export function checkedLimit(env: Environment, given: number | undefined): number {
-  if (given === Number.POSITIVE_INFINITY) return NO_LIMIT;
-  if (given !== undefined) return needCount(`${env.id}: maxSteps`, given, 1);
-  return env.maxSteps ?? NO_LIMIT;
+/** Steps after which episodes end: what is given, or else the environment's own. */
+export function checkedLimit(id: string, own: number | undefined, given: number | undefined): number {
+  const limit = given ?? own ?? Number.POSITIVE_INFINITY;
+  if (limit !== Number.POSITIVE_INFINITY) needCount(`${id}: maxSteps`, limit, 1);
+  return Math.min(limit, MOST_COUNT);
 }
 
-/** Parameters as kernels take them, and the lists among them. */
-export interface CheckedParams extends KernelParams {
+/** Indices of n environments, from the first on. */
+export function checkedFirst(id: string, firstIndex: number, n: number): number {
+  return needCount(`${id}: firstIndex`, firstIndex, 0, MOST_COUNT - (n - 1));
+}
+
+/** Parameters that are the same for all environments, and lists with one for each. */
+export interface CheckedParams {
+  readonly constants: Params;
   readonly lists: ReadonlyMap<string, ArrayLike<number>>;
 }
 
@@ -59,16 +61,17 @@ export function checkedParams(env: Environment, given: ParamsGiven<Params>, n: n
     throw new EnvironmentError(`${env.id}${why}`);
   };
   for (const [name, value] of Object.entries(given)) {
-    if (!(name in env.params))
-      refuse(` has no parameter "${name}"; there are ${Object.keys(env.params).join(", ") || "none"}`);
+    const known = Object.keys(env.params);
+    if (!known.includes(name))
+      refuse(` has no parameter "${name}".${didYouMean(name, known)} There are ${known.join(", ") || "none"}`);
     const isList = typeof value === "object" && value !== null;
     if (isList && value.length !== n)
       refuse(`: the parameter "${name}" has ${value.length} values for ${n} environments`);
-    const wrong = (isList ? Array.from(value) : [value]).find((x) => typeof x !== "number" || Number.isNaN(x));
-    if (wrong !== undefined || value === undefined)
-      refuse(`: the parameter "${name}" must be a number, or a list of them; it is ${wrong}`);
+    const values: readonly unknown[] = isList ? Array.from(value) : [value];
+    const wrong = values.findIndex((x) => typeof x !== "number" || Number.isNaN(x));
+    if (wrong >= 0) refuse(`: the parameter "${name}" must be a number, or a list of them; it is ${values[wrong]}`);
     if (isList) lists.set(name, value);
     else constants[name] = value as number;
   }
-  return { constants, own: [...lists.keys()].sort(), lists };
+  return { constants, lists };
 }

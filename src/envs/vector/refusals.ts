@@ -1,19 +1,26 @@
 /**
  * @file What is said when a step is refused: each message names the value, what was expected, and what to do.
  */
-import { actionSize, type Environment, EnvironmentError } from "../define.ts";
+import { type ActionSpace, actionSize, EnvironmentError } from "../define.ts";
 import { describeSpace } from "../spaces.ts";
 
-export function wrongCount({ id, action }: Environment, n: number, count: number, k: number): EnvironmentError {
+/** What is said of an environment, compiled or not. */
+interface Refused {
+  readonly id: string;
+  readonly action: ActionSpace;
+}
+
+export function wrongCount({ id, action }: Refused, n: number, count: number | undefined, k: number): EnvironmentError {
   const each = actionSize(action);
   const rows = k === 1 ? `${n} actions` : `${k} times ${n} actions`;
   const wanted = each === 1 ? rows : `${rows} of ${each} numbers`;
-  return new EnvironmentError(`${id}: ${count} numbers are not ${wanted}; nothing was changed`);
+  const given = count === undefined ? "what was given is no list of" : `${count} numbers are not`;
+  return new EnvironmentError(`${id}: ${given} ${wanted}; nothing was changed`);
 }
 
 /** The action at a place of rows of n. */
 export function wrongAction(
-  { id, action }: Environment,
+  { id, action }: Refused,
   n: number,
   at: number,
   actions: ArrayLike<number>,
@@ -26,7 +33,7 @@ export function wrongAction(
   );
 }
 
-export function hasEnded({ id }: Environment, i: number): EnvironmentError {
+export function hasEnded({ id }: Refused, i: number): EnvironmentError {
   const advice = 'call reset(), or use autoreset "same-step" or "next-step"';
   return new EnvironmentError(`${id}: environment ${i} has ended; ${advice}. Nothing was changed`);
 }

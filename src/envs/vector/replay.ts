@@ -1,10 +1,10 @@
 /**
  * @file An episode again: any that was ever played is a function of the seed, the environment's index, the episode's
- * number and the actions.
+ * number and the actions. Where a state carries something over from one episode to the next, that is not enough.
  */
-import type { Environment } from "../define.ts";
-import type { StepArrays } from "./arrays.ts";
-import { needCount, type VecEnvOptions } from "./options.ts";
+import { type Environment, needCount } from "../define.ts";
+import { MOST_EPISODES, type StepArrays } from "./arrays.ts";
+import type { VecEnvOptions } from "./options.ts";
 import { VecEnv } from "./vecEnv.ts";
 
 export interface EpisodeOptions<E extends Environment>
@@ -30,7 +30,7 @@ export interface Episode extends Omit<StepArrays, "finalObs"> {
 /** Plays one episode with given actions: the one that a VecEnv with the same seed, parameters and limit played. */
 export function replayEpisode<E extends Environment>(env: E, options: EpisodeOptions<E>): Episode {
   const { index = 0, episode = 0, actions, ...rest } = options;
-  needCount(`${env.id}: the episode`, episode, 0);
+  needCount(`${env.id}: the episode`, episode, 0, MOST_EPISODES);
   const vec = new VecEnv(env, 1, { ...rest, firstIndex: index, autoreset: "disabled", threads: 1 });
   try {
     vec.reset();

@@ -17,12 +17,16 @@ import {
   u8,
   u32,
 } from "../../kernel/declare.ts";
-import { type ActionSpace, actionSize, type Environment, EnvironmentError } from "../define.ts";
-import { limitAt } from "../spaces.ts";
+import { type ActionSpace, actionSize, EnvironmentError, type ObservationSpace } from "../define.ts";
+import { type Box, contains, limitAt } from "../spaces.ts";
 
 /** Rows of numbers; a row of one is a number itself where the space says so. */
 export const actionType = (space: ActionSpace): Scalar<"f32"> | Scalar<"i32"> => (space.kind === "box" ? f32 : i32);
-export function observationType({ observation }: Environment): Scalar<"f32"> | Scalar<"u8"> | Scalar<"i32"> {
+export function observationType({
+  observation,
+}: {
+  readonly observation: ObservationSpace;
+}): Scalar<"f32"> | Scalar<"u8"> | Scalar<"i32"> {
   if (observation.kind === "discrete") return i32;
   return observation.dtype === "u8" ? u8 : f32;
 }
@@ -34,7 +38,13 @@ export function tableType(table: TypedArray): Scalar {
   return TABLES[storage];
 }
 
-/** Whether an action can be taken: whole numbers in range, and no NaN (environments clip what is too large). */
+/** Whether infinite numbers belong to a space of actions: there are no limits then. */
+const isUnlimited = ({ low, high }: Box): boolean => ![low, high].flat().some(Number.isFinite);
+
+/**
+ * Whether an action can be taken: whole numbers in range; and of other numbers no NaN, and none that is infinite where
+ * the space has limits. Beyond these they may be: policies draw from normal distributions, and environments clip.
+ */
 export function validity(space: ActionSpace): Inline {
   switch (space.kind) {
     case "discrete":
@@ -48,12 +58,28 @@ export function validity(space: ActionSpace): Inline {
         for (let k = 0; k < counts.length; k++) fine = fine && action[k]! >= 0 && action[k]! < counts[k]!;
         return fine;
       });
-    case "box":
-      return inline({ size: constant(actionSize(space)) }, ({ size }, action: KernelArray) => {
+    case "box": {
+      const uses = { size: constant(actionSize(space)), unlimited: constant(isUnlimited(space)) };
+      return inline(uses, ({ size, unlimited }, action: KernelArray) => {
         let fine = true;
-        for (let k = 0; k < size; k++) fine = fine && !Number.isNaN(action[k]!);
+        for (let k = 0; k < size; k++)
+          fine = fine && (unlimited ? !Number.isNaN(action[k]!) : Math.abs(action[k]!) < Infinity);
         return fine;
       });
+    }
+    default:
+      return space satisfies never;
+  }
+}
+/** The same of number k of an action, in JavaScript. */
+export function isActionNumber(space: ActionSpace, x: number, k: number): boolean {
+  switch (space.kind) {
+    case "discrete":
+      return contains(space, x);
+    case "multiDiscrete":
+      return Number.isInteger(x) && x >= 0 && x < (space.counts[k] as number);
+    case "box":
+      return typeof x === "number" && (isUnlimited(space) ? !Number.isNaN(x) : Math.abs(Math.fround(x)) < Infinity);
     default:
       return space satisfies never;
   }

@@ -8,35 +8,39 @@
 import type { TypedArray } from "../../ir/arrays.ts";
 import { bool, f32, i32, type Scalar, u8, u32 } from "../../kernel/declare.ts";
 import { allocate, free, type RunOptions } from "../../kernel/kernel.ts";
-import { heap } from "../../runtime/heap.ts";
-import { type ActionSpace, actionSize, type Environment, EnvironmentError, type ObservationSpace } from "../define.ts";
+import {
+  type ActionSpace,
+  actionSize,
+  type Environment,
+  EnvironmentError,
+  MOST_COUNT,
+  needCount,
+  type ObservationSpace,
+} from "../define.ts";
+import { type ActionArray, type ActionSource, actionsFrom, copyActions } from "./actions.ts";
 import {
   allocateState,
   arraysIn,
+  checkGiven,
   checkResult,
   checkState,
+  type EnvState,
   RESULTS,
   readState,
   resultArrays,
   resultColumn,
   type StateArrays,
-  type StateValues,
   type StepArrays,
   type StepTarget,
   writeState,
 } from "./arrays.ts";
-import { type Autoreset, CONTROL, REFUSED, WHICH } from "./kernel.ts";
-import { checkedAutoreset, checkedLimit, checkedParams, needCount, type VecEnvOptions } from "./options.ts";
-import { type CompiledKernels, compiledKernels } from "./programs.ts";
-import { hasEnded, wrongAction, wrongCount } from "./refusals.ts";
+import { type Binding, StepBindings } from "./bindings.ts";
+import { KeptArrays } from "./kept.ts";
+import { type Autoreset, CONTROL, OWN_TYPES, REFUSED, WHICH } from "./kernel.ts";
+import { checkedAutoreset, checkedFirst, checkedLimit, checkedParams, type VecEnvOptions } from "./options.ts";
+import { type CompiledKernels, compiledKernels, ownTypes } from "./programs.ts";
+import { hasEnded, wrongAction } from "./refusals.ts";
 import { actionType } from "./spaces.ts";
-
-export type ActionArray = Float32Array | Int32Array;
-/**
- * Where `collect` takes actions from: k * n rows, or n that are taken again in every step; "zero" (the first action, or
- * zeroes); or "random", drawn inside of compiled code as a function of seed, index and step number.
- */
-export type ActionSource = ArrayLike<number> | "zero" | "random";
 
 /** What `collect` gives: rows of n results, one for each step. */
 export interface Collected extends StepArrays {
@@ -45,24 +49,6 @@ export interface Collected extends StepArrays {
   /** Steps taken: k; fewer with autoreset "disabled", where the step in which an episode ends is the last. */
   readonly rounds: number;
 }
-
-/** Everything about one environment: what `setState` takes. */
-export interface EnvState {
-  readonly state: StateValues;
-  readonly steps: number;
-  readonly episode: number;
-  /** The sum of rewards of this episode so far. */
-  readonly return: number;
-  readonly ended: boolean;
-}
-
-/** A function bound to arrays of results and actions. */
-interface Binding {
-  readonly arrays: readonly TypedArray[];
-  readonly run: () => void;
-}
-/** Bindings that are kept: of the arrays used last. */
-const MOST_BINDINGS = 4;
 
 export class VecEnv<E extends Environment = Environment> {
   readonly env: E;
@@ -89,8 +75,8 @@ export class VecEnv<E extends Environment = Environment> {
   readonly #kernels: CompiledKernels;
   readonly #reset: () => void;
   readonly #step: () => void;
-  readonly #bindings: Binding[] = [];
-  #collected: { readonly k: number; readonly arrays: StepArrays; readonly actions: ActionArray } | undefined;
+  readonly #bindings: StepBindings;
+  #kept: KeptArrays | undefined;
   /** Steps since the last reset of all environments. */
   #taken = 0;
   #stage: "new" | "begun" | "disposed" = "new";
@@ -98,14 +84,15 @@ export class VecEnv<E extends Environment = Environment> {
   constructor(env: E, n: number, options: VecEnvOptions<E["params"]> = {}) {
     const { seed = 0, firstIndex = 0 } = options;
     this.env = env;
-    this.n = needCount(`${env.id}: the number of environments`, n, 1);
+    this.n = needCount(`${env.id}: the number of environments`, n, 1, MOST_COUNT);
     this.seed = needCount(`${env.id}: the seed`, seed, 0);
-    needCount(`${env.id}: firstIndex`, firstIndex, 0);
-    this.autoreset = checkedAutoreset(env, options.autoreset ?? "same-step");
-    const params = checkedParams(env, options.params ?? {}, n);
-    const limit = checkedLimit(env, options.maxSteps);
+    checkedFirst(env.id, firstIndex, n);
+    this.autoreset = checkedAutoreset(env.id, options.autoreset ?? "same-step");
+    const { constants, lists } = checkedParams(env, options.params ?? {}, n);
+    const own = ownTypes(env, { constants, lists }, this.autoreset);
+    const limit = checkedLimit(env.id, env.maxSteps, options.maxSteps);
     const given = options.out ?? {};
-    for (const name of RESULTS) if (given[name]) checkResult(env, name, given[name], n);
+    for (const name of RESULTS) if (given[name]) checkResult(env, name, given[name], n, true);
     this.out = resultArrays(env, n, given);
     this.#actions = allocate(actionType(env.action) as Scalar<"i32">, n * actionSize(env.action));
     this.#control = allocate(i32, CONTROL.words);
@@ -119,8 +106,10 @@ export class VecEnv<E extends Environment = Environment> {
     this.#ended = allocate(bool, n);
     this.#runningReturn = allocate(f32, n);
     this.#which = allocate(u8, n);
-    const ownParams = Object.fromEntries(params.own.map((name) => [name, allocate(f32, n)]));
-    for (const [name, list] of params.lists) ownParams[name]?.set(list);
+    const ownParams = Object.fromEntries(
+      [...own].map(([name, type]) => [name, allocate(OWN_TYPES[type] as Scalar, n)]),
+    );
+    for (const [name, list] of lists) ownParams[name]?.set(list);
     this.#arguments = {
       state: this.#state,
       tables: env.tables,
@@ -142,13 +131,19 @@ export class VecEnv<E extends Environment = Environment> {
       seed1: Math.floor(seed / 2 ** 32) >>> 0,
       first: firstIndex,
     };
-    const own = [...Object.values(this.#arguments), ...arraysIn(this.#state), ...Object.values(ownParams)];
-    own.push(this.#actions, ...RESULTS.filter((name) => !given[name]).map((name) => this.out[name]));
-    this.#own = own.filter((value): value is TypedArray => ArrayBuffer.isView(value));
+    const arrays = [...Object.values(this.#arguments), ...arraysIn(this.#state), ...Object.values(ownParams)];
+    arrays.push(this.#actions, ...RESULTS.filter((name) => !given[name]).map((name) => this.out[name]));
+    this.#own = arrays.filter((value): value is TypedArray => ArrayBuffer.isView(value));
     const run: RunOptions = options.threads === undefined ? {} : { threads: options.threads };
-    this.#kernels = compiledKernels(env, params, this.autoreset, options.target ?? "auto", run);
-    this.#reset = this.#kernels.reset.bind({ ...this.#arguments, obs: this.out.obs } as never);
-    this.#step = this.#kernels.step.bind({ ...this.#arguments, ...this.out, actions: this.#actions } as never);
+    try {
+      this.#kernels = compiledKernels(env, { constants, own }, this.autoreset, options.target ?? "auto", run);
+      this.#reset = this.#kernels.reset.bind({ ...this.#arguments, obs: this.out.obs } as never);
+      this.#bindings = new StepBindings(env, n, this.#kernels.step, this.#arguments);
+      this.#step = this.#kernels.step.bind({ ...this.#arguments, ...this.out, actions: this.#actions } as never);
+    } catch (error) {
+      this.dispose();
+      throw error;
+    }
   }
 
   /** The arrays of the state, one per field; array fields have element k of environment i at k * n + i. */
@@ -182,8 +177,8 @@ export class VecEnv<E extends Environment = Environment> {
 
   /** Steps every environment once; results go to `out`, or to the arrays and rows of `into`. */
   step(actions: ArrayLike<number>, into?: StepTarget): StepArrays {
-    if (actions !== this.#actions) this.#take(actions, this.#actions);
     if (this.#stage !== "begun") throw this.#notBegun();
+    if (actions !== this.#actions) copyActions(this.env, this.n, actions, this.#actions);
     if (into) return this.#stepInto(into);
     this.#step();
     if (this.#control[CONTROL.refusedWhy] !== REFUSED.nothing) throw this.#refusal(this.#actions);
@@ -192,63 +187,60 @@ export class VecEnv<E extends Environment = Environment> {
   }
 
   #stepInto(into: StepTarget): StepArrays {
-    const arrays = this.#target(into, 1);
-    this.#run(arrays, this.#actions, into);
-    return arrays;
+    const known = this.#bindings.known(into, this.out, this.#actions);
+    const binding = known ?? this.#bindings.of(this.#target(into, 1), this.#actions);
+    this.#run(binding, into);
+    return binding.results;
   }
 
   /**
    * Steps every environment k times in one call into compiled code: results as of k calls of `step`, row after row.
-   * Without `into` they go to arrays that the next call with the same k writes anew.
+   * Without `into` they go to arrays that the next such call writes anew, or gives back when its k is another.
    */
   collect(source: ActionSource, k: number, into: StepTarget = {}): Collected {
     needCount(`${this.env.id}: the number of steps`, k, 1);
     if (this.#stage !== "begun") throw this.#notBegun();
-    const row = this.n * actionSize(this.env.action);
-    const kept = this.#arraysFor(k);
-    const actions = this.#actionsFrom(source, k, row, kept.actions);
+    const row = this.#actions.length;
+    // What lies in arrays that are given back now has to be copied first.
+    const taken = this.#kept?.k !== k && this.#kept?.holds(source) ? Array.from(source as ArrayLike<number>) : source;
+    const kept = this.#keptFor(k);
+    const actions = actionsFrom(this.env, this.n, taken, k, this.#actions, kept);
     const whole = RESULTS.every((name) => into[name] === undefined);
-    const arrays = this.#target(whole ? { ...into, ...kept.arrays } : { finalObs: kept.arrays.finalObs, ...into }, k);
+    // Last observations are of use to few: without an array for them they go where the next call writes them anew.
     const places = into.finalObs || whole ? into : { ...into, finalRow: 0 };
+    const arrays = this.#target(
+      whole ? { ...into, ...kept.results() } : { ...places, finalObs: into.finalObs ?? kept.result("finalObs") },
+      k,
+    );
     const control = this.#control;
     control[CONTROL.rounds] = k;
     control[CONTROL.actionStride] = actions.length === row ? 0 : this.n;
     control[CONTROL.draw] = source === "random" ? 1 : 0;
     control[CONTROL.stepNumber] = this.#taken | 0;
-    const rounds = this.#run(arrays, actions, places);
+    const rounds = this.#run(this.#bindings.of(arrays, actions), places);
     this.#copyLast(arrays, places, rounds);
     return { ...arrays, actions, rounds };
   }
 
   /** Runs a step kernel, and sets what it was told back to a single step in the VecEnv's own arrays. */
-  #run(arrays: StepArrays, actions: ActionArray, { row = 0, obsRow = row, finalRow = row }: StepTarget): number {
+  #run({ run, actions }: Binding, { row = 0, obsRow = row, finalRow = row }: StepTarget): number {
     const control = this.#control;
     control[CONTROL.row] = row;
     control[CONTROL.obsRow] = obsRow;
     control[CONTROL.finalRow] = finalRow;
     try {
-      this.#bound(arrays, actions).run();
+      run();
       if (control[CONTROL.refusedWhy] !== REFUSED.nothing) throw this.#refusal(actions);
       this.#taken += control[CONTROL.rounds] as number;
       return control[CONTROL.rounds] as number;
     } finally {
-      for (const at of [CONTROL.row, CONTROL.obsRow, CONTROL.finalRow, CONTROL.draw]) control[at] = 0;
+      control[CONTROL.row] = 0;
+      control[CONTROL.obsRow] = 0;
+      control[CONTROL.finalRow] = 0;
+      control[CONTROL.draw] = 0;
       control[CONTROL.rounds] = 1;
       control[CONTROL.actionStride] = this.n;
     }
-  }
-
-  /** The step kernel on these arrays: bound when they are first seen. */
-  #bound(results: StepArrays, actions: ActionArray): Binding {
-    const arrays = [...RESULTS.map((name) => results[name]), actions];
-    const found = this.#bindings.find((b) => b.arrays.every((a, k) => a === arrays[k]));
-    if (found) return found;
-    const run = this.#kernels.step.bind({ ...this.#arguments, ...results, actions } as never);
-    const made = { arrays, run };
-    this.#bindings.push(made);
-    const oldest = this.#bindings.length > MOST_BINDINGS ? this.#bindings.shift() : undefined;
-    if (oldest) this.#kernels.step.program.unbind(oldest.run);
-    return made;
   }
 
   /** The caller's arrays, checked, and for a single step the VecEnv's own where one is not given. */
@@ -266,43 +258,18 @@ export class VecEnv<E extends Environment = Environment> {
     return Object.fromEntries(arrays) as unknown as StepArrays;
   }
 
-  /** The VecEnv's own arrays for k steps. */
-  #arraysFor(k: number): { readonly arrays: StepArrays; readonly actions: ActionArray } {
-    if (this.#collected?.k === k) return this.#collected;
-    this.#dropCollected();
-    const actions = allocate(actionType(this.env.action) as Scalar<"i32">, k * this.#actions.length);
-    this.#collected = { k, arrays: resultArrays(this.env, k * this.n), actions };
-    return this.#collected;
+  /** The VecEnv's own arrays for k steps; those for another number of steps are given back. */
+  #keptFor(k: number): KeptArrays {
+    if (this.#kept?.k !== k) this.#dropKept();
+    this.#kept ??= new KeptArrays(this.env, this.n, k);
+    return this.#kept;
   }
-  #dropCollected(): void {
-    if (!this.#collected) return;
-    const gone = new Set<TypedArray>([
-      ...RESULTS.map((name) => this.#collected?.arrays[name]),
-      this.#collected.actions,
-    ] as TypedArray[]);
-    for (let at = this.#bindings.length - 1; at >= 0; at--) {
-      const binding = this.#bindings[at] as Binding;
-      if (!binding.arrays.some((a) => gone.has(a))) continue;
-      this.#kernels.step.program.unbind(binding.run);
-      this.#bindings.splice(at, 1);
-    }
-    for (const array of gone) free(array);
-    this.#collected = undefined;
-  }
-
-  /** Actions in lockstep's memory: those given where they are there already. */
-  #actionsFrom(source: ActionSource, k: number, row: number, room: ActionArray): ActionArray {
-    if (source === "random") return room;
-    if (source === "zero") {
-      const { action } = this.env;
-      return this.#actions.fill(action.kind === "discrete" ? action.start : 0);
-    }
-    if (source.length !== row && source.length !== k * row) throw wrongCount(this.env, this.n, source.length, k);
-    const own = source.length === row ? this.#actions : room;
-    const isOurs = source.constructor === own.constructor && heap().owns((source as ActionArray).buffer);
-    if (isOurs) return source as ActionArray;
-    this.#take(source, own);
-    return own;
+  #dropKept(): void {
+    const kept = this.#kept;
+    if (!kept) return;
+    this.#bindings.drop((array) => kept.has(array));
+    kept.free();
+    this.#kept = undefined;
   }
 
   /** Leaves `out` as k single steps would. */
@@ -315,29 +282,13 @@ export class VecEnv<E extends Environment = Environment> {
     }
   }
 
-  /** Copies actions; whole numbers must be whole. Lists are short as a rule, and `set` is slow for those. */
-  #take(actions: ArrayLike<number>, to: ActionArray): void {
-    const { length } = to;
-    if (actions.length !== length) throw wrongCount(this.env, this.n, actions.length, length / this.#actions.length);
-    if (actions instanceof Int32Array || (actions instanceof Float32Array && to instanceof Float32Array)) {
-      to.set(actions);
-      return;
-    }
-    if (to instanceof Int32Array)
-      for (let k = 0; k < length; k++) {
-        const x = actions[k] as number;
-        if ((x | 0) !== x) throw wrongAction(this.env, this.n, Math.floor(k / actionSize(this.env.action)), actions);
-      }
-    for (let k = 0; k < length; k++) to[k] = actions[k] as number;
-  }
-
   /** Everything about environment i, as plain values: for tests, for planning, to go on from later. */
   getState(i: number): EnvState {
     this.#needIndex(i);
     return {
       state: readState(this.env.state, this.#state, this.n, i),
       steps: this.steps[i] as number,
-      episode: this.episodes[i] as number,
+      episode: (this.episodes[i] as number) >>> 0,
       return: this.#runningReturn[i] as number,
       ended: this.autoreset !== "same-step" && this.#ended[i] !== 0,
     };
@@ -346,11 +297,9 @@ export class VecEnv<E extends Environment = Environment> {
   /** Puts environment i in a state that `getState` gave; what is not given stays. Its row of `out.obs` follows. */
   setState(i: number, given: Partial<EnvState>): void {
     this.#needIndex(i);
+    checkGiven(this.env.id, given);
     const { state, steps, episode, ended } = given;
     const { id, state: fields } = this.env;
-    if (steps !== undefined) needCount(`${id}: steps`, steps, 0);
-    if (episode !== undefined) needCount(`${id}: episode`, episode, 0);
-    if (given.return !== undefined && typeof given.return !== "number") throw this.#error("return must be a number");
     if (state !== undefined) {
       checkState(id, fields, this.#state, this.n, state);
       writeState(fields, this.#state, this.n, i, state);
@@ -385,12 +334,24 @@ export class VecEnv<E extends Environment = Environment> {
   dispose(): void {
     if (this.#stage === "disposed") return;
     this.#stage = "disposed";
-    this.#dropCollected();
-    const { reset, step } = this.#kernels;
-    reset.program.unbind(this.#reset);
-    for (const run of [this.#step, ...this.#bindings.map((b) => b.run)]) step.program.unbind(run);
+    this.#dropKept();
+    // There are none where compiling them has failed.
+    const kernels: CompiledKernels | undefined = this.#kernels;
+    kernels?.reset.program.unbind(this.#reset);
+    kernels?.step.program.unbind(this.#step);
+    this.#bindings?.drop(() => true);
+    kernels?.release();
     for (const array of this.#own.splice(0)) free(array);
   }
 }
 
-export type { ActionSpace, ObservationSpace, StepArrays, StepTarget, VecEnvOptions };
+export type {
+  ActionArray,
+  ActionSource,
+  ActionSpace,
+  EnvState,
+  ObservationSpace,
+  StepArrays,
+  StepTarget,
+  VecEnvOptions,
+};

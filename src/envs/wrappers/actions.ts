@@ -13,10 +13,17 @@ import {
   type KernelArray,
   type Scalar,
 } from "../../kernel/declare.ts";
-import type { Params } from "../define.ts";
-import { type ActionSpace, actionSize, type Environment, EnvironmentError, type ObservationSpace } from "../define.ts";
+import {
+  type ActionSpace,
+  actionSize,
+  type Environment,
+  EnvironmentError,
+  needCount,
+  type ObservationSpace,
+  type Params,
+} from "../define.ts";
 import { type Box, box, limitAt } from "../spaces.ts";
-import { addFields, type InnerContext, innerOf, needWhole, readOnly, wrappedId } from "./wrap.ts";
+import { addFields, type InnerContext, innerOf, readOnly, wrappedId } from "./wrap.ts";
 
 /**
  * Takes any finite or infinite action and hands on the nearest one within the limits of the space, as Gymnasium's
@@ -151,7 +158,7 @@ export function actionRepeat<S extends Fields, P extends Params, O extends Obser
   env: Environment<S, P, O, A>,
   count: number,
 ): Environment<S, P, O, A> {
-  needWhole("actionRepeat", "the number of repeats", count);
+  needCount("actionRepeat: the number of repeats", count, 1);
   const plain = env as unknown as Environment;
   const step = inline(
     { inner: innerOf(plain).step, count: constant(count) },

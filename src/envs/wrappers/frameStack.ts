@@ -18,11 +18,12 @@ import {
   type EnvFunctions,
   type Environment,
   EnvironmentError,
+  needCount,
   observationSize,
   type Params,
 } from "../define.ts";
 import { type Box, box } from "../spaces.ts";
-import { addFields, type InnerContext, innerOf, needWhole, readOnly, wrappedId } from "./wrap.ts";
+import { addFields, type InnerContext, innerOf, readOnly, wrappedId } from "./wrap.ts";
 
 /** What is kept of earlier frames: names that begin with "stacked". */
 export interface StackFields {
@@ -133,7 +134,7 @@ export function frameStack<S extends Fields, P extends Params, T extends "f32" |
   const space = plain.observation;
   if (space.kind === "discrete")
     throw new EnvironmentError(`frameStack: observations of ${env.id} are whole numbers; flatten() makes rows of them`);
-  needWhole("frameStack", "the number of frames", count);
+  needCount("frameStack: the number of frames", count, 1);
   const size = observationSize(space);
   const lengths = lengthsOf(plain.state);
   const numbers = [...(lengths?.values() ?? [])].reduce((sum, length) => sum + Math.max(length, 1), 0);

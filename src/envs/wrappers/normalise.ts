@@ -209,7 +209,7 @@ export class NormalisedVec<V extends VectorEnv = VectorEnv> implements VectorEnv
 
   /** Ends the vector inside too. */
   dispose(): void {
-    for (const array of this.#own) free(array);
+    for (const array of this.#own.splice(0)) free(array);
     this.inner.dispose();
   }
 }

@@ -2,8 +2,15 @@
  * @file Wrappers of rewards and of time: scaled, clipped, limited. What solving means is not known of changed rewards.
  */
 import { constant, type Fields, inline } from "../../kernel/declare.ts";
-import { type ActionSpace, type Environment, EnvironmentError, type ObservationSpace, type Params } from "../define.ts";
-import { needLimits, needWhole, readOnly, withReward, wrappedId } from "./wrap.ts";
+import {
+  type ActionSpace,
+  type Environment,
+  EnvironmentError,
+  needCount,
+  type ObservationSpace,
+  type Params,
+} from "../define.ts";
+import { needLimits, readOnly, withReward, wrappedId } from "./wrap.ts";
 
 /** Rewards times a number, in f32; Gymnasium's TransformReward with a product. */
 export function rewardScale<S extends Fields, P extends Params, O extends ObservationSpace, A extends ActionSpace>(
@@ -42,5 +49,5 @@ export function timeLimit<S extends Fields, P extends Params, O extends Observat
 ): Environment<S, P, O, A> {
   const id = wrappedId("timeLimit", env as unknown as Environment, maxSteps);
   if (maxSteps === Number.POSITIVE_INFINITY) return readOnly({ ...env, id, maxSteps: undefined });
-  return readOnly({ ...env, id, maxSteps: needWhole("timeLimit", "the number of steps", maxSteps) });
+  return readOnly({ ...env, id, maxSteps: needCount("timeLimit: the number of steps", maxSteps, 1) });
 }

@@ -29,7 +29,7 @@ export function addFields<S extends Fields, const F extends Fields>(
   own: F,
 ): S & F {
   for (const name of Object.keys(own))
-    if (name in env.state)
+    if (Object.hasOwn(env.state, name))
       throw new EnvironmentError(
         `${wrapper}: ${env.id} has a field "${name}" already; each wrapper that keeps a state can be applied once`,
       );
@@ -42,11 +42,6 @@ export function needLimits(wrapper: string, env: Environment, low: number, high:
   throw new EnvironmentError(
     `${wrapper}: ${env.id} cannot be kept between ${low} and ${high}; low must not be above high`,
   );
-}
-
-export function needWhole(wrapper: string, what: string, value: number): number {
-  if (Number.isSafeInteger(value) && value >= 1) return value;
-  throw new EnvironmentError(`${wrapper}: ${what} must be a whole number from 1 on, it is ${value}`);
 }
 
 /** The id of a wrapped environment is the call that made it. */
