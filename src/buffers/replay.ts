@@ -118,6 +118,31 @@ export class ReplayBuffer<
     return this.pushSlices(t.observation, t.action, t.reward, t.terminated, t.truncated, t.nextObservation, t);
   }
 
+  /**
+   * The slot of the next `rows` transitions, to be written in place to the arrays of `column`, which must be "separate"
+   * ones; `commit` then counts them in. Nothing may be sampled in between.
+   */
+  reserve(rows: number): number {
+    this.#refuseShared("reserve");
+    const { storage, state, capacity } = this.#ring;
+    if (storage.recordBytes > 0)
+      throw new DataError('reserve: rows can be written in place with the option arrangement: "separate"');
+    checkCount("reserve: the number of rows", rows, 1);
+    if (capacity - state.head < rows)
+      throw new DataError(
+        `reserve: ${rows} rows do not fit between slot ${state.head} and the end of the buffer, ${capacity}; take a ` +
+          "capacity that is a multiple of them",
+      );
+    return state.head;
+  }
+  /** Counts rows in that were written to the slots of `reserve`. */
+  commit(rows: number): void {
+    const { state, capacity } = this.#ring;
+    state.head = (this.reserve(rows) + rows) % capacity;
+    state.count = Math.min(state.count + rows, capacity);
+    state.pushed += rows;
+  }
+
   /** With observations stored once: the next push of an environment begins a stream, as after an episode's end. */
   restart(environment = 0): void {
     this.#ring.pool?.restart(environment);
@@ -201,8 +226,8 @@ export class ReplayBuffer<
       this.pushSlices = this.#ring.pushSlices(hooks(false));
       this.pushBatch = this.#ring.pushBatch(hooks(true));
     }
-    const { capacity, observation, action, columns, nextObservations, seed } = this.#options;
-    const options = { capacity, observation, action, columns, nextObservations, seed };
+    const { capacity, observation, action, columns, nextObservations, arrangement, seed } = this.#options;
+    const options = { capacity, observation, action, columns, nextObservations, arrangement, seed };
     return { ...this.#shared.handle(this.#ring), options };
   }
 

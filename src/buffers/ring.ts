@@ -8,6 +8,7 @@ import type { TypedArray } from "../ir/arrays.ts";
 import { checkCount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import {
+  type Arrangement,
   type ArrayFor,
   type ArraysFor,
   type Column,
@@ -60,6 +61,11 @@ export interface TransitionOptions<
    * capacity unless given; with fewer than there are episodes in the buffer it holds fewer transitions.
    */
   readonly finalObservations?: number;
+  /**
+   * "records" (the default) keeps the parts of a transition together, which samples faster; "separate" gives every part
+   * an array of its own, so that others can write rows in place.
+   */
+  readonly arrangement?: Arrangement;
 }
 
 /** One transition. Extra columns are further fields. */
@@ -184,7 +190,10 @@ export class TransitionRing {
     this.action = columnOf("action", options.action);
     this.extra = checkedExtra(options.columns ?? {});
     this.nextObservations = options.nextObservations ?? "separate";
-    this.storage = new Storage(this.#columns(), this.capacity, "records", at);
+    const { arrangement = "records" } = options;
+    if (arrangement === "separate" && this.nextObservations === "once")
+      throw new DataError('arrangement: "separate" arrays hold next observations "separate" or "none", not "once"');
+    this.storage = new Storage(this.#columns(), this.capacity, arrangement, at);
     if (this.nextObservations === "once") {
       const room = options.finalObservations ?? Math.ceil(this.capacity / 16);
       const { observation, environments, capacity, state } = this;
