@@ -124,8 +124,9 @@ export class PeerProcess {
   readonly #tail: string[] = [];
   #failure: PeerError | undefined;
 
-  constructor(python: string, script: string, say: (line: string) => void) {
-    this.#child = spawn(python, ["-u", "-c", script]);
+  /** `options` make the program, Python unless they say otherwise, take its script as the last argument. */
+  constructor(program: string, script: string, say: (line: string) => void, options = ["-u", "-c"]) {
+    this.#child = spawn(program, [...options, script]);
     createInterface({ input: this.#child.stdout }).on("line", (line) => this.#answer(line));
     createInterface({ input: this.#child.stderr }).on("line", (line) => {
       this.#tail.push(line);

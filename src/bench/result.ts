@@ -117,7 +117,7 @@ export interface BarSpec {
   readonly what: string;
   readonly relation: ">=" | "<=";
   readonly limit: number;
-  readonly unit: "x" | "us" | "ms" | "s" | "ns";
+  readonly unit: "x" | "us" | "ms" | "s" | "ns" | "%";
 }
 
 /** A bar with its figure, in the bar's own unit; with a reason instead where there is none. */

@@ -7,6 +7,7 @@ import { envsSuite } from "./suites/envs.ts";
 import { gaeSuite } from "./suites/gae.ts";
 import { kernelsSuite } from "./suites/kernels.ts";
 import { llmSuite } from "./suites/llm.ts";
+import { nnSuite } from "./suites/nn.ts";
 import { optimisationsSuite } from "./suites/optimisations.ts";
 import { rolloutSuite } from "./suites/rollout.ts";
 
@@ -16,6 +17,7 @@ export const SUITES: readonly Suite[] = [
   gaeSuite,
   kernelsSuite,
   llmSuite,
+  nnSuite,
   optimisationsSuite,
   rolloutSuite,
 ];

@@ -199,6 +199,7 @@ export function matmulOf(a: Node, b: Node): Node {
   const shapes = `${describeShape(a.shape)} and ${describeShape(b.shape)}`;
   if (a.shape.length !== 2 || b.shape.length !== 2 || a.shape[1] !== b.shape[0])
     refuse("matmul", `shapes ${shapes} do not fit: [m, k] times [k, n]`);
+  if (a.shape[1] === 0) refuse("matmul", `shapes ${shapes}: there is nothing to add up along an axis of size 0`);
   if (a.dtype !== b.dtype || !accepts("float", a.dtype)) refuse("matmul", `${a.dtype} times ${b.dtype}`);
   const shape = [a.shape[0] as number, b.shape[1] as number];
   return recording().node({ kind: "matmul", dtype: a.dtype, shape, a, b }, "");

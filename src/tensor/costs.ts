@@ -57,3 +57,10 @@ export function isSmallReduction(node: ReduceNode): boolean {
 /** Whether a view shows elements several times that are dear enough to be computed once and kept in memory. */
 export const isDearlyRepeated = (view: ViewNode): boolean =>
   elementsOf(view.shape) > elementsOf(view.input.shape) && costOf(view.input) >= DEAR_REPEATED;
+
+/** Whether a value is a matrix with its axes exchanged: neighbours along the first one are neighbours in memory. */
+export const isTurned = (node: Node): boolean =>
+  node.kind === "view" &&
+  node.axes.length === 2 &&
+  node.shape.length === 2 &&
+  node.axes.every(({ terms }, axis) => terms.length === 1 && terms[0]?.axis === 1 - axis && terms[0].step === 1);

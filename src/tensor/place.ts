@@ -2,10 +2,14 @@
  * @file Where in the user's own files the current call comes from: the first frame outside of this package.
  */
 
-/** The package's folders of code: as published, and, in a clone or by way of source maps, as written. */
-const OWN: readonly string[] = ["src/", "dist/"].map((folder) =>
-  pathOf(new URL(`../../${folder}`, import.meta.url).href),
-);
+/**
+ * The package's folders of code: as published, and, in a clone or by way of source maps, as written. None in a bundle,
+ * where its code cannot be told from the user's.
+ */
+const OWN: readonly string[] = ["src/", "dist/"].flatMap((folder) => {
+  const here: string | undefined = import.meta.url;
+  return URL.canParse(`../../${folder}`, here) ? [pathOf(new URL(`../../${folder}`, here).href)] : [];
+});
 const FRAME = /((?:[a-z][a-z0-9+.-]*:\/\/|\/)[^\s()]+):(\d+):(\d+)\)?$/;
 
 function pathOf(url: string): string {
@@ -24,6 +28,7 @@ function stack(): string {
 }
 
 export function userPlace(): string | undefined {
+  if (OWN.length === 0) return undefined;
   for (const line of stack().split("\n").slice(1)) {
     const found = FRAME.exec(line.trim());
     const file = found?.[1] && pathOf(found[1]);

@@ -7,7 +7,7 @@
  * a state are computed before the state is overwritten; where that is not so already, what the state held is copied.
  */
 import { writtenBuffers } from "../runtime/signature.ts";
-import { costOf, isDearlyRepeated, isSmallReduction } from "./costs.ts";
+import { costOf, isDearlyRepeated, isSmallReduction, isTurned } from "./costs.ts";
 import { Locations, rowsFrom } from "./locations.ts";
 import { merged } from "./merge.ts";
 import type { AssignEffect, Block, CallEffect, Effect, Node, ReadNode, Stored } from "./nodes.ts";
@@ -341,7 +341,8 @@ export class Scheduler {
         break;
       case "matmul":
         this.#place(node.a.kind === "view" ? node.a.input : node.a);
-        this.#place(node.b);
+        // A product packs a matrix that lies column after column, and needs no copy of it.
+        this.#place(node.b.kind === "view" && isTurned(node.b) ? node.b.input : node.b);
         this.#push({ kind: "matmul", result: { node, into: this.#reserve(node, wanted) } });
         return;
       case "reduce":

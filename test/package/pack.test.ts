@@ -28,6 +28,7 @@ function run(program: string, args: readonly string[], cwd = folder): string {
   return execFileSync(program, args, {
     cwd,
     encoding: "utf8",
+    maxBuffer: 64e6,
     stdio: ["ignore", "pipe", "pipe"],
     shell: process.platform === "win32",
   });

@@ -9,6 +9,7 @@
  */
 import { add, type Builder, binary, buffer, constant, fma, get, i32, load, mul, store } from "../../ir/build.ts";
 import type { Expr, Local } from "../../ir/nodes.ts";
+import { isTurned } from "../costs.ts";
 import type { MatmulNode, Node } from "../nodes.ts";
 import type { Location, Placed } from "../plan.ts";
 import { bySubscripts, type ElementContext, Elements, plus, times } from "./elements.ts";
@@ -25,10 +26,17 @@ export interface TileMachine {
 
 /** Elements of a second factor up to which it stays in the nearest cache, however it lies. */
 const NEAR_ELEMENTS = 6144;
-/** Tiles of rows from which on packing pays: it costs about as much as one of them. */
+/** The same for the second cache, which is near enough where the columns of a tile are several whole lines. */
+const SECOND_ELEMENTS = 65_536;
+const LINE_ELEMENTS = 16;
+const SEVERAL_LINES = 4 * LINE_ELEMENTS;
+/** Tiles of rows from which on packing pays; where the columns of a tile are whole lines of a cache it pays later. */
 const PACKED_TILES = 4;
+const PACKED_TILES_OF_LINES = 8;
 /** Tiles that go through all panels together: few enough for their rows to stay in the second cache. */
 const CHUNK_TILES = 8;
+/** As many rows, or more, where a tile has few of them for the width of its vectors. */
+const chunkTiles = ({ lanes }: TileMachine): number => Math.max(CHUNK_TILES, lanes);
 
 interface Job {
   readonly b: Builder;
@@ -36,10 +44,25 @@ interface Job {
   readonly into: Location;
   readonly context: ElementContext;
   readonly machine: TileMachine;
+  readonly rows: Rows;
   readonly m: number;
   readonly n: number;
   readonly inner: number;
 }
+
+/** A row of the first factor and of results: its number, and where a copy of it begins. */
+interface Row {
+  readonly number: Expr;
+  readonly within: Expr;
+}
+const below = ({ number, within }: Row, r: number): Row => ({
+  number: plus(number, i32(r)),
+  within: plus(within, i32(r)),
+});
+const rowAt = (number: Expr): Row => ({ number, within: number });
+
+/** How the first factor is read: by row and place along the inner axis. */
+type Rows = (elements: Elements, row: Row, k: Expr) => Expr;
 
 /** Columns next to each other: how the second factor is read there, and where results go. */
 interface Columns {
@@ -55,23 +78,47 @@ export function emitMatmul(
   machine: TileMachine,
 ): void {
   const [m, n] = node.shape as [number, number];
-  const job: Job = { b, node, into, context, machine, m, n, inner: node.a.shape[1] as number };
+  const job: Job = {
+    b,
+    node,
+    into,
+    context,
+    machine,
+    rows: rowsOf(node.a, context),
+    m,
+    n,
+    inner: node.a.shape[1] as number,
+  };
   if (m === 0 || n === 0) return;
   const { lanes } = machine;
-  const scattered = !context.locations.has(node.b);
-  const width = isTurned(node.a) && n <= machine.rows && m >= lanes ? 0 : n;
-  if (width === 0) return turned(job);
+  if (isTurned(node.a) && n <= machine.rows && m >= lanes) return turned(job);
   const whole = n - (n % lanes);
-  if (scattered || (whole * job.inner > NEAR_ELEMENTS && m >= PACKED_TILES * machine.rows)) packed(job, whole);
+  if (!context.locations.has(node.b) || isFar(job, whole)) packed(job, whole);
   else if (whole > 0) rowsTimes(job, columnsFrom(job, 0, whole));
   if (n > whole) odd(job, whole);
 }
 
-/** Whether a value's neighbours along the first axis are neighbours in memory. */
-const isTurned = (node: Node): boolean =>
-  node.kind === "view" &&
-  node.axes.length === 2 &&
-  node.axes.every(({ terms }, axis) => terms.length === 1 && terms[0]?.axis === 1 - axis && terms[0].step === 1);
+/**
+ * The first factor as it lies. Elements are loaded where they are used, without a name: there are machines that load
+ * one number to all lanes at once.
+ */
+function rowsOf(a: Node, { locations }: ElementContext): Rows {
+  const [m, inner] = a.shape as [number, number];
+  const own = locations.get(a);
+  if (own) return (_, { number }, k) => load(own.buffer, plus(plus(times(number, inner), k), i32(own.offset)));
+  const under = a.kind === "view" && isTurned(a) ? locations.get(a.input) : undefined;
+  const whole = a.kind === "view" && a.input.shape[0] === inner && a.input.shape[1] === m;
+  if (under && whole)
+    return (_, { number }, k) => load(under.buffer, plus(plus(times(k, m), number), i32(under.offset)));
+  return (elements, { number }, k) => elements.at(a, bySubscripts([number, k]));
+}
+
+/** Whether a second factor of so many columns is better packed. */
+function isFar({ machine: { lanes, vectors, rows }, m, inner }: Job, columns: number): boolean {
+  const width = lanes * vectors;
+  const tiles = width < LINE_ELEMENTS ? PACKED_TILES : PACKED_TILES_OF_LINES;
+  return columns * inner > (width < SEVERAL_LINES ? NEAR_ELEMENTS : SECOND_ELEMENTS) && m >= tiles * rows;
+}
 
 /** Columns of the second factor as it lies. */
 const columnsFrom = ({ node, into, n }: Job, first: number, count: number): Columns => ({
@@ -90,17 +137,21 @@ const temporary = (name: string, { dtype, id }: MatmulNode, length: number): Loc
 /** All rows times some columns: whole tiles, then what is left as a smaller one. */
 function rowsTimes(job: Job, columns: Columns): void {
   const { b, m, machine } = job;
-  const rows = machine.rows;
+  const rows = rowsFor(columns, machine);
   const whole = Math.floor(m / rows);
-  if (whole === 1) tile(job, columns, i32(0), rows);
+  if (whole === 1) tile(job, columns, rowAt(i32(0)), rows);
   else if (whole > 1)
     b.for("block", { begin: i32(0), end: i32(whole), axis: "parallel" }, (at) => {
-      tile(job, columns, b.let("row", times(at, rows)), rows);
+      tile(job, columns, rowAt(b.let("row", times(at, rows))), rows);
     });
-  if (m > whole * rows) tile(job, columns, i32(whole * rows), m - whole * rows);
+  if (m > whole * rows) tile(job, columns, rowAt(i32(whole * rows)), m - whole * rows);
 }
+/** A single vector of columns leaves registers for more rows, where the compiler knows how to use them. */
+const rowsFor = ({ count }: Columns, { lanes, rows, vectors }: TileMachine): number =>
+  count <= lanes && lanes >= 8 ? rows * vectors : rows;
+
 /** Some rows times some columns. */
-function tile({ b, node, context, machine, inner }: Job, columns: Columns, first: Expr, count: number): void {
+function tile({ b, node, context, machine, rows, inner }: Job, columns: Columns, first: Row, count: number): void {
   const { dtype } = node;
   b.for("j", { begin: i32(0), end: i32(columns.count), axis: "parallel" }, (j) => {
     const sums = Array.from({ length: count }, (_, r): Local => {
@@ -112,12 +163,11 @@ function tile({ b, node, context, machine, inner }: Job, columns: Columns, first
       const elements = new Elements(b, context);
       const y = b.let("y", columns.factor(elements, k, j));
       sums.forEach((sum, r) => {
-        const x = elements.at(node.a, bySubscripts([plus(first, i32(r)), k]));
-        b.assign(sum, added(sum, x, y, machine));
+        b.assign(sum, added(sum, rows(elements, below(first, r), k), y, machine));
       });
     });
     sums.forEach((sum, r) => {
-      const { into, at } = columns.result(plus(first, i32(r)), j);
+      const { into, at } = columns.result(below(first, r).number, j);
       b.emit(store(into.buffer, at, get(sum)));
     });
   });
@@ -131,6 +181,7 @@ const added = (sum: Local, x: Expr, y: Expr, { fused }: TileMachine): Expr =>
  */
 function turned({ b, node, into, context, machine, m, n, inner }: Job): void {
   const { dtype } = node;
+  const at = context.locations.get(node.b);
   b.for("i", { begin: i32(0), end: i32(m), axis: "parallel" }, (i) => {
     const sums = Array.from({ length: n }, (_, j): Local => {
       const sum = b.local(`sum${j}`, dtype);
@@ -141,7 +192,10 @@ function turned({ b, node, into, context, machine, m, n, inner }: Job): void {
       const elements = new Elements(b, context);
       const x = b.let("x", elements.at(node.a, bySubscripts([i, k])));
       sums.forEach((sum, j) => {
-        b.assign(sum, added(sum, x, elements.at(node.b, bySubscripts([k, i32(j)])), machine));
+        const y = at
+          ? load(at.buffer, plus(times(k, n), i32(at.offset + j)))
+          : elements.at(node.b, bySubscripts([k, i32(j)]));
+        b.assign(sum, added(sum, x, y, machine));
       });
     });
     sums.forEach((sum, j) => {
@@ -180,26 +234,65 @@ function throughPanels(job: Job, { first, panels, width }: Panels): void {
       });
     });
   });
-  const columnsOf = (p: Expr): Columns => ({
-    count: width,
-    factor: (_, k, j) => load(copy, place(p, k, j)),
-    result: (row, j) => ({ into, at: plus(plus(plus(times(row, n), times(p, width)), j), i32(into.offset + first)) }),
-  });
+  // What stays the same inside of a loop is computed before it: short bodies let more vectors go side by side.
+  const columnsOf = (p: Expr): Columns => {
+    const [panel, column] = [b.let("panel", place(p, i32(0), i32(0))), b.let("column", times(p, width))];
+    return {
+      count: width,
+      factor: (_, k, j) => load(copy, plus(plus(panel, times(k, width)), j)),
+      result: (row, j) => ({ into, at: plus(plus(plus(times(row, n), column), j), i32(into.offset + first)) }),
+    };
+  };
   const eachPanel = (body: (columns: Columns) => void): void => {
     if (panels === 1) return body(columnsOf(i32(0)));
-    b.for("p", { begin: i32(0), end: i32(panels) }, (p) => body(columnsOf(p)));
+    b.for("p", { begin: i32(0), end: i32(panels), axis: "parallel" }, (p) => body(columnsOf(p)));
   };
-  const rows = machine.rows;
+  const { rows } = machine;
   const tiles = Math.floor(m / rows);
+  const together = chunkTiles(machine);
+  const chunks = Math.ceil(tiles / together);
+  const far = isTurned(node.a) && m * inner > NEAR_ELEMENTS && panels >= PACKED_TILES;
+  const copies = far ? copiedRows(job, first, chunks) : undefined;
   if (tiles > 0)
-    b.for("chunk", { begin: i32(0), end: i32(Math.ceil(tiles / CHUNK_TILES)), axis: "parallel" }, (chunk) => {
-      const begin = b.let("begin", times(chunk, CHUNK_TILES));
-      const end = b.let("end", binary("min", plus(begin, i32(CHUNK_TILES)), i32(tiles)));
+    b.for("chunk", { begin: i32(0), end: i32(chunks), axis: "parallel" }, (chunk) => {
+      const left = plus(i32(tiles), times(chunk, -together));
+      const end = tiles % together ? b.let("end", binary("min", left, i32(together))) : i32(together);
+      const own = copies ? { ...job, rows: copies.rows } : job;
       eachPanel((columns) => {
-        b.for("t", { begin, end }, (t) => tile(job, columns, b.let("row", times(t, rows)), rows));
+        b.for("t", { begin: i32(0), end }, (t) => {
+          const number = b.let("row", plus(times(chunk, together * rows), times(t, rows)));
+          const within = copies ? b.let("within", plus(times(chunk, copies.length), times(t, rows))) : number;
+          tile(own, columns, { number, within }, rows);
+        });
       });
     });
-  if (m > tiles * rows) eachPanel((columns) => tile(job, columns, i32(tiles * rows), m - tiles * rows));
+  if (m > tiles * rows) eachPanel((columns) => tile(job, columns, rowAt(i32(tiles * rows)), m - tiles * rows));
+}
+
+/**
+ * A first factor that lies column after column, copied so that the rows of a chunk are side by side: as it lies, every
+ * step along the inner axis would be to a place far away. What stands behind the last row does not matter.
+ */
+function copiedRows({ b, node, context, machine, m, inner }: Job, first: number, chunks: number): CopiedRows {
+  const width = chunkTiles(machine) * machine.rows;
+  const { buffer: copy } = temporary(`rows${first}_`, node, chunks * inner * width);
+  const whole = Math.floor(m / width);
+  const copied = (chunk: Expr, count: number): void => {
+    b.for("k", { begin: i32(0), end: i32(inner), axis: "parallel" }, (k) => {
+      b.for("i", { begin: i32(0), end: i32(count), axis: "parallel" }, (i) => {
+        const value = new Elements(b, context).at(node.a, bySubscripts([plus(times(chunk, width), i), k]));
+        b.store(copy, plus(plus(times(chunk, inner * width), times(k, width)), i), value);
+      });
+    });
+  };
+  if (whole > 0) b.for("chunk", { begin: i32(0), end: i32(whole), axis: "parallel" }, (chunk) => copied(chunk, width));
+  if (whole < chunks) copied(i32(whole), m - whole * width);
+  return { length: inner * width, rows: (_, { within }, k) => load(copy, plus(times(k, width), within)) };
+}
+interface CopiedRows {
+  readonly rows: Rows;
+  /** Elements of a chunk. */
+  readonly length: number;
 }
 
 // Columns that do not fill a vector
@@ -209,12 +302,14 @@ function odd(job: Job, first: number): void {
   const { b, node, context, machine, m, n, inner } = job;
   const { lanes } = machine;
   const count = n - first;
-  if (m < machine.rows && inner > 1) return fewRows(job, first);
+  const at = context.locations.get(node.b);
+  if (m < machine.rows && inner > 1 && at) return fewRows(job, first, at);
   const { buffer: copy } = temporary("columns", node, inner * lanes);
   b.for("k", { begin: i32(0), end: i32(inner), axis: "parallel" }, (k) => {
-    const elements = new Elements(b, context);
-    for (let j = 0; j < count; j++)
-      b.store(copy, plus(times(k, lanes), i32(j)), elements.at(node.b, bySubscripts([k, i32(first + j)])));
+    b.for("j", { begin: i32(0), end: i32(count), axis: "parallel" }, (j) => {
+      const value = new Elements(b, context).at(node.b, bySubscripts([k, plus(j, i32(first))]));
+      b.store(copy, plus(times(k, lanes), j), value);
+    });
   });
   const results = temporary("padded", node, m * lanes);
   rowsTimes(job, {
@@ -223,22 +318,23 @@ function odd(job: Job, first: number): void {
     result: (row, j) => ({ into: results, at: plus(times(row, lanes), j) }),
   });
   b.for("i", { begin: i32(0), end: i32(m), axis: "parallel" }, (i) => {
-    for (let j = 0; j < count; j++) storeOdd(job, i, first + j, load(results.buffer, plus(times(i, lanes), i32(j))));
+    b.for("j", { begin: i32(0), end: i32(count), axis: "parallel" }, (j) => {
+      storeOdd(job, i, plus(j, i32(first)), load(results.buffer, plus(times(i, lanes), j)));
+    });
   });
 }
-function storeOdd({ b, into, n }: Job, row: Expr, column: number, value: Expr): void {
-  b.store(into.buffer, plus(times(row, n), i32(into.offset + column)), value);
+function storeOdd({ b, into, n }: Job, row: Expr, column: Expr, value: Expr): void {
+  b.store(into.buffer, plus(plus(times(row, n), column), i32(into.offset)), value);
 }
 
 /**
  * The same without a copy, where rows are few: vectors reach into the next row of the second factor, as far as there is
  * one; what is left of the inner axis then goes column by column.
  */
-function fewRows(job: Job, first: number): void {
+function fewRows(job: Job, first: number, at: Location): void {
   const { b, node, context, machine, m, n, inner } = job;
   const { lanes } = machine;
   const safe = Math.max(0, Math.floor((inner * n - first - lanes) / n) + 1);
-  const at = context.locations.get(node.b) as Location;
   const results = temporary("sums", node, m * lanes);
   const columns: Columns = {
     count: lanes,
@@ -258,6 +354,6 @@ function fewRows(job: Job, first: number): void {
         ];
         b.assign(sum, added(sum, x, y, machine));
       });
-      storeOdd(job, i32(i), first + j, get(sum));
+      storeOdd(job, i32(i), i32(first + j), get(sum));
     }
 }

@@ -1,0 +1,148 @@
+/**
+ * @file Matrix products: every shape gives the bits of a plain loop in the order of the inner axis, whatever the tile, the
+ * target and the number of threads.
+ */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { interpret } from "../../src/ir/interpret.ts";
+import { lower } from "../../src/ir/pipeline.ts";
+import type { TileMachine } from "../../src/tensor/emit/matmul.ts";
+import { emitModule } from "../../src/tensor/emit/module.ts";
+import { input, program, TensorError, type TensorProgramOptions } from "../../src/tensor/index.ts";
+import { record, recording } from "../../src/tensor/recorder.ts";
+import { Scheduler } from "../../src/tensor/schedule.ts";
+import { outputsOf, type Port, Wiring } from "../../src/tensor/wiring.ts";
+import { TARGETS } from "./support.ts";
+
+interface Case {
+  readonly m: number;
+  readonly k: number;
+  readonly n: number;
+  /** Which factors lie column after column. */
+  readonly turned: "" | "a" | "b" | "ab";
+}
+
+/** Numbers whose products are not exact, without a pattern that a wrong order would leave alone. */
+const numbers = (count: number, seed: number): Float32Array =>
+  Float32Array.from({ length: count }, (_, i) => Math.sin((i + 1) * 12.9898 + seed) * (1 + ((i * 7919) % 13)));
+
+const factors = ({ m, k, n }: Case) => ({ a: numbers(m * k, 1), b: numbers(k * n, 2) });
+
+/** In the order of the inner axis, every product and every sum rounded. */
+function plain({ m, k, n, turned }: Case): Float32Array {
+  const { a, b } = factors({ m, k, n, turned });
+  const out = new Float32Array(m * n);
+  for (let i = 0; i < m; i++)
+    for (let j = 0; j < n; j++) {
+      let sum = 0;
+      for (let p = 0; p < k; p++) {
+        const x = a[turned.includes("a") ? p * m + i : i * k + p] as number;
+        const y = b[turned.includes("b") ? j * k + p : p * n + j] as number;
+        sum = Math.fround(sum + Math.fround(x * y));
+      }
+      out[i * n + j] = sum;
+    }
+  return out;
+}
+
+const build =
+  ({ m, k, n, turned }: Case) =>
+  () => {
+    const a = input("a", "f32", turned.includes("a") ? [k, m] : [m, k]);
+    const b = input("b", "f32", turned.includes("b") ? [n, k] : [k, n]);
+    return { c: (turned.includes("a") ? a.transpose() : a).matmul(turned.includes("b") ? b.transpose() : b) };
+  };
+
+function computed(one: Case, options: TensorProgramOptions): Float32Array {
+  const made = program("product", build(one), options);
+  try {
+    return Float32Array.from(made.run(factors(one)).c);
+  } finally {
+    made.dispose();
+  }
+}
+
+/** Shapes around the sizes of tiles and vectors, packed and not. */
+const SHAPES: readonly Case[] = [
+  { m: 1, k: 1, n: 1, turned: "" },
+  { m: 1, k: 256, n: 6, turned: "" },
+  { m: 1, k: 2, n: 1, turned: "" },
+  { m: 3, k: 5, n: 7, turned: "ab" },
+  { m: 64, k: 64, n: 2, turned: "a" },
+  { m: 33, k: 65, n: 70, turned: "" },
+  { m: 33, k: 65, n: 70, turned: "b" },
+  { m: 53, k: 90, n: 75, turned: "" },
+  { m: 61, k: 101, n: 83, turned: "a" },
+  { m: 26, k: 100, n: 90, turned: "ab" },
+  { m: 104, k: 70, n: 128, turned: "a" },
+];
+const named = ({ m, k, n, turned }: Case): string => `${m} x ${k} x ${n}${turned && ` with ${turned} turned`}`;
+
+describe.each(TARGETS)("on %s", (target) => {
+  test.each(SHAPES.map((one) => [named(one), one] as const))("%s has the bits of a plain loop", (_, one) => {
+    for (const threads of [1, 2]) expect(computed(one, { target, threads, numerics: "unfused" })).toEqual(plain(one));
+  });
+});
+
+test.each(SHAPES.map((one) => [named(one), one] as const))("%s fused: the same bits on wasm and native", (_, one) => {
+  const found = TARGETS.filter((target) => target !== "js").map((target) =>
+    computed(one, { target, numerics: "fused" }),
+  );
+  for (const other of found.slice(1)) expect(other).toEqual(found[0]);
+});
+
+/** Runs a product as it is emitted for a machine, by the interpreter. */
+function interpreted(one: Case, machine: TileMachine, vectorRegisters: number): Float32Array {
+  const { root, inputs } = record(() => {
+    for (const [key, tensor] of Object.entries(build(one)())) recording().output(key, tensor.node);
+  });
+  const { a, b } = factors(one);
+  const c = new Float32Array(one.m * one.n);
+  const ports = new Map<string, Port>();
+  for (const [name, node] of inputs) ports.set(`input ${name}`, { node, array: name === "a" ? a : b });
+  for (const [name, node] of outputsOf(root)) ports.set(`output ${name}`, { node, array: c });
+  const wiring = new Wiring(ports, "arena");
+  const steps = new Scheduler(root, wiring, { fuse: true }).plan(root);
+  const module = emitModule("product", steps, [...wiring.arrays.keys()], machine);
+  const lowered = lower(module, {
+    vectorBytes: machine.lanes > 1 ? machine.lanes * 4 : 0,
+    vectorRegisters,
+    launches: false,
+  });
+  interpret(lowered, { buffers: [...wiring.arrays.values()], params: [] });
+  return c;
+}
+
+/** Tiles of machines that are not this one: vectors of 16, 32 and 64 bytes, 16 and 32 registers, and none. */
+const MACHINES: readonly (readonly [TileMachine, number])[] = [
+  [{ lanes: 1, rows: 4, vectors: 1, fused: false }, 16],
+  [{ lanes: 4, rows: 4, vectors: 2, fused: false }, 16],
+  [{ lanes: 8, rows: 6, vectors: 2, fused: false }, 16],
+  [{ lanes: 16, rows: 4, vectors: 4, fused: false }, 32],
+  [{ lanes: 4, rows: 7, vectors: 4, fused: false }, 32],
+];
+
+const shapes = fc.record({
+  m: fc.integer({ min: 1, max: 40 }),
+  k: fc.integer({ min: 1, max: 40 }),
+  n: fc.integer({ min: 1, max: 40 }),
+  turned: fc.constantFrom("" as const, "a" as const, "b" as const, "ab" as const),
+});
+
+test("random shapes give the same bits for every tile", () => {
+  fc.assert(
+    fc.property(shapes, fc.constantFrom(...MACHINES), (one, [machine, registers]) => {
+      expect(interpreted(one, machine, registers)).toEqual(plain(one));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test.each(MACHINES)("packed panels give the same bits for the tile %o", (machine, registers) => {
+  const one: Case = { m: 59, k: 90, n: 77, turned: "a" };
+  expect(interpreted(one, machine, registers)).toEqual(plain(one));
+});
+
+test("an empty inner axis is refused", () => {
+  expect(() => program("empty", build({ m: 2, k: 0, n: 2, turned: "" }))).toThrow(TensorError);
+});
