@@ -7,6 +7,7 @@
 import { actionSize, type Environment, observationSize, type Params } from "../envs/define.ts";
 import { allocateState, type StateArrays } from "../envs/vector/arrays.ts";
 import { CONTROL, type KernelParams, resetKernel, stepKernel, WHICH } from "../envs/vector/kernel.ts";
+import { checkedLimit } from "../envs/vector/options.ts";
 import { storageIn, type TypedArray } from "../ir/arrays.ts";
 import type { TargetChoice } from "../runtime/targets.ts";
 import { call } from "../tensor/call.ts";
@@ -32,7 +33,6 @@ export interface ProgramEnvironmentOptions {
 
 type StateTree = { readonly [name: string]: State | StateTree };
 const TYPES = { f32: "f32", f64: "f64", i32: "i32", u32: "u32", u8: "bool" } as const;
-const NO_LIMIT = 2 ** 31 - 1;
 
 /** The same arrays as states of programs. */
 function statesOver(arrays: StateArrays, prefix: string): StateTree {
@@ -41,7 +41,7 @@ function statesOver(arrays: StateArrays, prefix: string): StateTree {
       const full = `${prefix}.${name}`;
       if (!ArrayBuffer.isView(value)) return [name, statesOver(value as StateArrays, full)];
       const array = value as TypedArray;
-      return [name, State.over(full, TYPES[storageIn(array) ?? "f32"], [array.length], array)];
+      return [name, new State(full, TYPES[storageIn(array) ?? "f32"], [array.length], array)];
     }),
   );
 }
@@ -90,7 +90,7 @@ export class ProgramEnvironment {
     this.episodeLength = whole("i32");
     this.#actions = state(env.action.kind === "box" ? "f32" : "i32", [n * actionSize(env.action)]);
     this.#control = state("i32", [CONTROL.words]);
-    const limit = maxSteps ?? env.maxSteps ?? NO_LIMIT;
+    const limit = checkedLimit(env.id, env.maxSteps, maxSteps);
     this.#scalars = { seed0: seed >>> 0, seed1: Math.floor(seed / 2 ** 32) >>> 0, first: 0, limit };
   }
 

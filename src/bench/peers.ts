@@ -10,6 +10,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { LockstepError } from "../platform/errors.ts";
+import type { RemoteArm } from "./timing.ts";
 
 export interface PeerGroup {
   readonly name: string;
@@ -158,6 +159,17 @@ export class PeerProcess {
       this.#waiting.push({ resolve, reject });
       this.#child.stdin.write(`${JSON.stringify(request)}\n`);
     });
+  }
+
+  /** An arm of the script, by its number: it answers `{ arm, calls, each }` with the time of all calls, or of each. */
+  arm(arm: number, framework: string, samples?: number): RemoteArm {
+    const ask = (calls: number, each: boolean): Promise<unknown> => this.ask({ arm, calls, each });
+    return {
+      framework,
+      time: (calls) => ask(calls, false) as Promise<number>,
+      timeEach: (calls) => ask(calls, true) as Promise<readonly number[]>,
+      ...(samples === undefined ? {} : { samples }),
+    };
   }
 
   /** Ends the script. */

@@ -128,7 +128,9 @@ export class PythonPeers {
   /** The arms of a workload whose outputs are those expected; the others are noted as failed. */
   arms(name: string, expected: Expected): readonly RemoteArm[] {
     return this.#arms.flatMap((arm, index) =>
-      arm.name === name && this.#holds(arm, expected) ? [this.#remote(index, arm)] : [],
+      this.#process && arm.name === name && this.#holds(arm, expected)
+        ? [this.#process.arm(index, arm.framework, arm.samples ?? undefined)]
+        : [],
     );
   }
   #holds({ name, framework, outputs }: WireArm, expected: Expected): boolean {
@@ -140,16 +142,6 @@ export class PythonPeers {
         gate(`${name}.${output} in ${framework}`, found ? fromWire(found) : [], wanted, limit);
       }
     });
-  }
-  #remote(arm: number, { framework, samples }: WireArm): RemoteArm {
-    const ask = (calls: number, each: boolean): Promise<unknown> =>
-      this.#process?.ask({ arm, calls, each }) ?? Promise.reject(new PeerError("the peer's script has ended"));
-    return {
-      framework,
-      time: (calls) => ask(calls, false) as Promise<number>,
-      timeEach: (calls) => ask(calls, true) as Promise<readonly number[]>,
-      ...(samples === null ? {} : { samples }),
-    };
   }
 
   close(): void {

@@ -159,6 +159,12 @@ export function medianOf(samples: Samples, framework: string): number | undefine
   return values === undefined ? undefined : median(values);
 }
 
+/** The one of some frameworks with the lowest median; undefined when none of them was measured. */
+export function fastestOf(samples: Samples, frameworks: readonly string[]): string | undefined {
+  const measured = frameworks.filter((framework) => samples.has(framework));
+  return measured.sort((a, b) => (medianOf(samples, a) as number) - (medianOf(samples, b) as number))[0];
+}
+
 export function findSuite(name: string, suites: readonly Suite[]): Suite {
   const found = suites.find((suite) => suite.name === name);
   if (found !== undefined) return found;

@@ -6,11 +6,10 @@
  */
 import type { TypedArray } from "../ir/arrays.ts";
 import { Builder, buffer, constant, func, get, i32, local } from "../ir/build.ts";
-import type { Buffer, Expr, Func, Local, Module, Site, Stmt } from "../ir/nodes.ts";
-import { rewriteFunctions } from "../ir/passes/rewrite.ts";
+import type { Buffer, Expr, Func, Local, Module, Site } from "../ir/nodes.ts";
 import type { Numerics } from "../ir/pipeline.ts";
+import { entryWithin } from "../ir/sites.ts";
 import type { DType, StorageType } from "../ir/types.ts";
-import { mapStmts } from "../ir/walk.ts";
 import { LockstepError } from "../platform/errors.ts";
 import { openProgram } from "../runtime/open.ts";
 import type { Program } from "../runtime/program.ts";
@@ -176,12 +175,7 @@ class Recorder {
         throw new ProgramError(
           `${this.#name}: ${kernel.kernelName} asks for ${wish} numerics; give the program the option numerics: "${wish}"`,
         );
-      const module = kernel.ir();
-      const first = this.sites.length;
-      const within = (site: Site): Site => ({ ...site, message: `${kernel.kernelName}: ${site.message}` });
-      this.sites.push(...module.sites.map(within));
-      const shift = (s: Stmt): Stmt => (s.kind === "fault" ? { ...s, site: s.site + first } : s);
-      found = rewriteFunctions(module, (f) => (first ? { ...f, body: mapStmts(f.body, shift) } : f)).entry;
+      found = entryWithin(kernel.ir(), this.sites);
       this.#kernels.set(kernel, found);
     }
     return found;

@@ -105,10 +105,10 @@ const MAP_RULES: { readonly [O in MapOp]: MapRule } = {
   ]),
   rsqrt: unary((x, g, y) => div(mul(mul(g, number(-0.5, g)), y), x)),
   sign: nothing,
-  select: ([condition, a], g) => [
+  select: ([condition], g) => [
     undefined,
     select(condition as Node, g, zeros(g)),
-    a && select(condition as Node, zeros(g), g),
+    select(condition as Node, zeros(g), g),
   ],
   convert: unary((x, g) => mapOf("convert", [g], x.dtype)),
   bits: nothing,

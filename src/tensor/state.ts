@@ -17,6 +17,7 @@ export class State implements Stored {
   /** The numbers themselves, row after row; programs work on them in place. */
   readonly array: TypedArray;
 
+  /** Over new memory, or over an array that is there already, made by `allocate`. */
   constructor(
     name: string,
     dtype: TensorType,
@@ -27,10 +28,6 @@ export class State implements Stored {
     this.dtype = dtype;
     this.shape = shape;
     this.array = array;
-  }
-  /** A state whose numbers are an array that is there already, made by `allocate`. */
-  static over(name: string, dtype: TensorType, shape: Shape, array: TypedArray): State {
-    return new State(name, dtype, shape, array);
   }
 
   /** What it holds at this point of the program that is being recorded. */

@@ -6,6 +6,7 @@ import { gate } from "../../src/bench/gate.ts";
 import { Recorder } from "../../src/bench/suite.ts";
 import { type NnSide, nnCase, nnCases } from "../../src/bench/suites/nn-cases.ts";
 import { measureLibraries } from "../../src/bench/suites/nn-script.ts";
+import { BenchTargets } from "../../src/bench/targets.ts";
 
 type Values = ArrayLike<number>;
 
@@ -91,7 +92,7 @@ describe("on wasm", () => {
 test("without peers the bars against libraries say what they need", async () => {
   const timing = { samples: 1, sampleNs: 1, warmUpNs: 1 };
   const recorder = new Recorder({ quick: true, peers: false, timing, say: () => {} });
-  await measureLibraries(recorder, [], new Map());
+  await measureLibraries(recorder, new BenchTargets(recorder, []));
   const { bars } = recorder.report("nn");
   expect(bars).toHaveLength(8);
   expect(bars.every((bar) => !bar.met && bar.reason === "needs --peers")).toBe(true);

@@ -5,13 +5,13 @@
  * All arms are interleaved. A hundred thousand transitions each do not fit together into the caches of one core, so
  * each arm's first calls of a sample meet cold rows: ours and the peers' alike.
  */
-import { availability } from "../../runtime/targets.ts";
 import type { TargetName } from "../../targets/target.ts";
 import { EXACT, gate } from "../gate.ts";
 import type { PythonPeers } from "../python.ts";
 import type { BarSpec } from "../result.ts";
 import { percentile } from "../statistics.ts";
-import { medianOf, type Recorder, type Samples, type Suite, type Workload } from "../suite.ts";
+import { fastestOf, type Recorder, type Samples, type Suite, type Workload } from "../suite.ts";
+import { BenchTargets } from "../targets.ts";
 import type { Arm } from "../timing.ts";
 import {
   BATCHES,
@@ -49,7 +49,6 @@ interface Run {
   readonly found: Found;
   /** Targets that there are. */
   readonly targets: readonly TargetName[];
-  readonly missing: ReadonlyMap<string, string>;
 }
 
 /** Our arms and the peers' in turns; the samples are kept under the workload's name. */
@@ -191,8 +190,7 @@ function recordBars(bars: Bars, memory: Memory): void {
     `push ${PUSHES} transitions of ${OBSERVATION} numbers with next ones (JavaScript, whatever the target)`,
   );
   const images = bars.found.get("images") ?? new Map();
-  const peers = [RLOX, SB3].map((name) => ({ name, ns: medianOf(images, name) ?? Number.POSITIVE_INFINITY }));
-  const fastest = peers.sort((a, b) => a.ns - b.ns)[0]?.name ?? RLOX;
+  const fastest = fastestOf(images, [RLOX, SB3]) ?? RLOX;
   ratioBar(bars, "images", ONCE, fastest, 1.3, `push ${IMAGE_PUSHES} transitions of ${IMAGE} observations`);
   bars.recorder.compare("images/separate", images, SEPARATE, fastest);
   bars.recorder.compare("images/bytes", images, BYTES, fastest);
@@ -209,32 +207,18 @@ function recordBars(bars: Bars, memory: Memory): void {
   ratioBar(bars, "prioritized", "wasm", RLOX, 3, `sample and update ${PRIORITIZED_BATCH} prioritised, wasm`);
 }
 
-/** The targets there are, and why others are not. */
-function present(): Pick<Run, "targets" | "missing"> {
-  const targets: TargetName[] = [];
-  const missing = new Map<string, string>();
-  for (const target of TARGETS) {
-    const found = availability(target);
-    if (found.target) targets.push(target);
-    else missing.set(target, found.reason);
-  }
-  return { targets, missing };
-}
-
 async function runAll(recorder: Recorder): Promise<void> {
-  const run: Run = { recorder, peers: await startBufferPeers(recorder), found: new Map(), ...present() };
+  const targets = new BenchTargets(recorder, TARGETS);
+  const run: Run = { recorder, peers: await startBufferPeers(recorder), found: new Map(), targets: targets.present };
   try {
     await measurePushes(run);
     await measureSamples(run);
     await measurePrioritized(run);
     const memory = await measureImages(run);
-    const reason = (arm: string): string | undefined =>
-      run.missing.get(arm) ?? (recorder.options.peers ? undefined : "needs --peers");
-    recordBars({ recorder, found: run.found, reason }, memory);
+    recordBars({ recorder, found: run.found, reason: (arm) => targets.reason(arm) }, memory);
   } finally {
     run.peers.close();
   }
-  for (const [target, reason] of run.missing) recorder.skip(target, reason);
 }
 
 export const buffersSuite: Suite = {

@@ -5,13 +5,13 @@
 import { observationSize } from "../../envs/define.ts";
 import { environment } from "../../envs/registry.ts";
 import { VecEnv } from "../../envs/vector/vecEnv.ts";
-import { availability } from "../../runtime/targets.ts";
 import type { TargetName } from "../../targets/target.ts";
 import { EXACT, gate } from "../gate.ts";
 import type { PythonPeers } from "../python.ts";
 import type { BarSpec } from "../result.ts";
 import { median } from "../statistics.ts";
-import { medianOf, type Recorder, type Samples, type Suite } from "../suite.ts";
+import { fastestOf, type Recorder, type Samples, type Suite } from "../suite.ts";
+import { BenchTargets } from "../targets.ts";
 import type { LocalArm } from "../timing.ts";
 import { sameLength, samePlay, startCartPolePeers, startGymnaxPeers } from "./envs-peers.ts";
 
@@ -56,8 +56,8 @@ const CARTPOLE_BARS: { readonly [n: number]: { readonly native: number; readonly
 /** What there is to measure with. */
 interface Run {
   readonly recorder: Recorder;
+  readonly all: BenchTargets;
   readonly targets: readonly TargetName[];
-  readonly missing: ReadonlyMap<string, string>;
 }
 
 const made = (id: string, n: number, target: TargetName, threads = 1): VecEnv => {
@@ -73,9 +73,6 @@ function checkEqual(vectors: readonly VecEnv[], play: (vec: VecEnv) => void): vo
   for (const vec of others) gate(`${vec.env.id}, observations`, vec.out.obs, first?.out.obs ?? [], EXACT);
 }
 
-function reason(run: Run, target: string): string | undefined {
-  return run.missing.get(target) ?? (run.recorder.options.peers ? undefined : "needs --peers");
-}
 const barAtLeast = (id: string, what: string, limit: number): BarSpec => ({
   id,
   what,
@@ -117,11 +114,6 @@ async function measureSteps(run: Run, name: string, n: number, action: number, p
   return samples;
 }
 
-function fastest(samples: Samples, names: readonly string[]): string | undefined {
-  const found = names.filter((name) => samples.has(name));
-  return found.sort((a, b) => (medianOf(samples, a) ?? 0) - (medianOf(samples, b) ?? 0))[0];
-}
-
 async function measureCartPole(run: Run): Promise<void> {
   const peers = await startCartPolePeers(run.recorder, COUNTS);
   try {
@@ -129,12 +121,12 @@ async function measureCartPole(run: Run): Promise<void> {
       const name = `${CARTPOLE} x ${n}`;
       const samples = await measureSteps(run, name, n, 0, peers);
       // Few environments are held against rlox; many against whichever of both is faster.
-      const baseline = n < 512 ? "rlox" : (fastest(samples, ["rlox", "gymnasium vector"]) ?? "rlox");
+      const baseline = n < 512 ? "rlox" : (fastestOf(samples, ["rlox", "gymnasium vector"]) ?? "rlox");
       for (const target of TARGETS) {
         const ratio = run.recorder.compare(`${name}/${target}`, samples, target, baseline);
         const limit = CARTPOLE_BARS[n]?.[target as "native" | "wasm"] ?? 1;
         const spec = barAtLeast(`${target}/cartpole-${n}`, `${name}, ${target}, against ${baseline}`, limit);
-        run.recorder.bar(spec, ratio, reason(run, target));
+        run.recorder.bar(spec, ratio, run.all.reason(target));
       }
     }
     const single = `${CARTPOLE}, one environment`;
@@ -142,7 +134,11 @@ async function measureCartPole(run: Run): Promise<void> {
     for (const target of TARGETS) {
       const ratio = run.recorder.compare(`${single}/${target}`, samples, target, "rlox");
       if (target === "native")
-        run.recorder.bar(barAtLeast("native/single", `${single}, native, against rlox`, 3), ratio, reason(run, target));
+        run.recorder.bar(
+          barAtLeast("native/single", `${single}, native, against rlox`, 3),
+          ratio,
+          run.all.reason(target),
+        );
     }
   } finally {
     peers.close();
@@ -207,7 +203,7 @@ async function measureTwelve(run: Run): Promise<void> {
         const ratio = recorder.compare(`${name}/${target}`, samples, target, "gymnax");
         if (ratio !== undefined) ratios.get(target)?.push(ratio);
         const spec = barAtLeast(`${target}/gymnax/${id}`, `${name}, ${target}, against gymnax`, 1);
-        recorder.bar(spec, ratio, reason(run, target));
+        recorder.bar(spec, ratio, run.all.reason(target));
       }
       for (const vec of vectors) vec.dispose();
     }
@@ -218,7 +214,7 @@ async function measureTwelve(run: Run): Promise<void> {
     const found = ratios.get(target) as number[];
     const mean = found.length ? Math.exp(found.reduce((sum, x) => sum + Math.log(x), 0) / found.length) : undefined;
     const what = `geometric mean of ${found.length} environments, ${target}, against gymnax`;
-    recorder.bar(barAtLeast(`${target}/gymnax/mean`, what, target === "native" ? 12 : 4), mean, reason(run, target));
+    recorder.bar(barAtLeast(`${target}/gymnax/mean`, what, target === "native" ? 12 : 4), mean, run.all.reason(target));
   }
   relativeCosts(run, times);
 }
@@ -267,16 +263,11 @@ async function measureScaling(run: Run): Promise<void> {
 }
 
 async function runAll(recorder: Recorder): Promise<void> {
-  const missing = new Map<string, string>();
-  for (const target of TARGETS) {
-    const found = availability(target);
-    if (!found.target) missing.set(target, found.reason);
-  }
-  const run: Run = { recorder, targets: TARGETS.filter((target) => !missing.has(target)), missing };
+  const all = new BenchTargets(recorder, TARGETS);
+  const run: Run = { recorder, all, targets: all.present };
   await measureCartPole(run);
   await measureTwelve(run);
   await measureScaling(run);
-  for (const [target, why] of missing) recorder.skip(target, why);
 }
 
 export const envsSuite: Suite = {

@@ -3,11 +3,11 @@
  * rlox, NumPy and TorchRL. Everything is timed from the JavaScript call to the result, on one thread; outputs are the
  * caller's own arrays. Batches name their layout: ours are measured in both, bars are about the step-major one.
  */
-import { LockstepError } from "../../platform/errors.ts";
 import type { TargetName } from "../../targets/target.ts";
 import { EXACT, gate, type Tolerance } from "../gate.ts";
 import type { BarSpec } from "../result.ts";
 import type { Recorder, Samples, Suite } from "../suite.ts";
+import { BenchTargets } from "../targets.ts";
 import type { Arm } from "../timing.ts";
 import { type GaeCase, gaeCases, plainGae, type Side } from "./gae-cases.ts";
 import { expectedGae, startGaePeers } from "./gae-peers.ts";
@@ -53,22 +53,18 @@ function checkSides(one: GaeCase, sides: readonly Side[]): void {
 }
 
 /** Our sides of a workload, on the targets that there are. */
-function sidesOf(one: GaeCase, missing: Map<string, string>): Side[] {
-  return TARGETS.flatMap((target) => {
-    try {
+function sidesOf(one: GaeCase, targets: BenchTargets): Side[] {
+  return targets
+    .sides((target) => {
       const sides = one.on(target);
       for (const side of sides) side.run();
       return sides;
-    } catch (error) {
-      if (!(error instanceof LockstepError)) throw error;
-      missing.set(target, error.message);
-      return [];
-    }
-  });
+    })
+    .flat();
 }
 
 /** Ratios to every peer, and bars against rlox. */
-function record(recorder: Recorder, one: GaeCase, samples: Samples, missing: ReadonlyMap<string, string>): void {
+function record(recorder: Recorder, one: GaeCase, samples: Samples, targets: BenchTargets): void {
   const { name, environments } = one;
   const rlox = environments > 0 ? "rlox env-major" : "rlox";
   const peers = [...samples.keys()].filter((framework) => !TARGETS.some((target) => framework.startsWith(target)));
@@ -81,17 +77,17 @@ function record(recorder: Recorder, one: GaeCase, samples: Samples, missing: Rea
     const what =
       environments > 0 ? `${name}, ${framework}, against rlox (env-major)` : `${name}, ${target}, against rlox`;
     const spec: BarSpec = { id: `${target}/${name.replaceAll(" ", "-")}`, what, relation: ">=", limit, unit: "x" };
-    recorder.bar(spec, ratio, missing.get(target) ?? (recorder.options.peers ? undefined : "needs --peers"));
+    recorder.bar(spec, ratio, targets.reason(target));
   }
 }
 
 async function run(recorder: Recorder): Promise<void> {
   const cases = gaeCases();
-  const missing = new Map<string, string>();
+  const targets = new BenchTargets(recorder, TARGETS);
   const peers = await startGaePeers(recorder, cases);
   try {
     for (const one of cases) {
-      const sides = sidesOf(one, missing);
+      const sides = sidesOf(one, targets);
       const { name, params, items } = one;
       const arms: Arm[] = [
         ...sides.map(({ framework, run: call }) => ({ framework, run: call })),
@@ -99,12 +95,11 @@ async function run(recorder: Recorder): Promise<void> {
       ];
       const check = (): void => checkSides(one, sides);
       const samples = await recorder.workload({ name, category: "gae", params, items, arms, gate: check });
-      record(recorder, one, samples, missing);
+      record(recorder, one, samples, targets);
     }
   } finally {
     peers.close();
   }
-  for (const [target, reason] of missing) recorder.skip(target, reason);
 }
 
 export const gaeSuite: Suite = {

@@ -3,11 +3,11 @@
  * computes in the same float type. All sides run on one thread. Ours are held against the definition in doubles and
  * against each other bit for bit, peers against ours.
  */
-import { LockstepError } from "../../platform/errors.ts";
 import type { TargetName } from "../../targets/target.ts";
 import { EXACT, gate } from "../gate.ts";
 import type { BarSpec } from "../result.ts";
-import { medianOf, type Recorder, type Samples, type Suite } from "../suite.ts";
+import { fastestOf, type Recorder, type Samples, type Suite } from "../suite.ts";
+import { BenchTargets } from "../targets.ts";
 import type { Arm } from "../timing.ts";
 import { type LlmCase, llmCases } from "./llm-cases.ts";
 import { startLlmPeers } from "./llm-peers.ts";
@@ -32,66 +32,46 @@ interface Side {
 }
 
 /** Our sides of a workload, on the targets that there are; each has run once. */
-function sidesOf(one: LlmCase, missing: Map<string, string>): Side[] {
-  return TARGETS.flatMap((target) => {
-    try {
-      const side = one.on(target);
-      side.run();
-      return [{ framework: target, ...side }];
-    } catch (error) {
-      if (!(error instanceof LockstepError)) throw error;
-      missing.set(target, error.message);
-      return [];
-    }
+function sidesOf(one: LlmCase, targets: BenchTargets): Side[] {
+  return targets.sides((target) => {
+    const side = one.on(target);
+    side.run();
+    return { framework: target, ...side };
   });
 }
 
-/** The peer with the lowest median. */
-function fastestPeer(samples: Samples): string | undefined {
-  const medians = PEERS.map((name) => ({ name, ns: medianOf(samples, name) ?? Number.POSITIVE_INFINITY }));
-  medians.sort((a, b) => a.ns - b.ns);
-  const best = medians[0];
-  return best === undefined || !Number.isFinite(best.ns) ? undefined : best.name;
-}
-
-function record(recorder: Recorder, name: string, samples: Samples, missing: ReadonlyMap<string, string>): void {
-  const best = fastestPeer(samples);
+function record(recorder: Recorder, name: string, samples: Samples, targets: BenchTargets): void {
+  const best = fastestOf(samples, PEERS);
   for (const target of TARGETS) {
     const ratio = best && recorder.compare(`${name}/${target}`, samples, target, best);
     const limit = BARS[name]?.[target as "native" | "wasm"];
     if (limit === undefined) continue;
     const what = `${name}, ${target}, against the fastest peer${best === undefined ? "" : ` (${best})`}`;
     const spec: BarSpec = { id: `${target}/${name.replaceAll(" ", "-")}`, what, relation: ">=", limit, unit: "x" };
-    const reason = missing.get(target) ?? (recorder.options.peers ? undefined : "needs --peers");
-    recorder.bar(spec, ratio || undefined, reason);
+    recorder.bar(spec, ratio || undefined, targets.reason(target));
   }
 }
 
 async function run(recorder: Recorder): Promise<void> {
   const cases = llmCases();
-  const missing = new Map<string, string>();
+  const targets = new BenchTargets(recorder, TARGETS);
   const peers = await startLlmPeers(recorder, cases);
   try {
     for (const one of cases) {
       const { name, params, items, tolerance } = one;
-      const [first, ...others] = sidesOf(one, missing);
+      const [first, ...others] = sidesOf(one, targets);
       if (first === undefined) continue;
       const check = (): void => {
         gate(`${name} on ${first.framework}`, first.out, one.expected(), tolerance);
         for (const other of others) gate(`${name} on ${other.framework}`, first.out, other.out, EXACT);
       };
       const arms: Arm[] = [first, ...others, ...peers.arms(name, { outputs: { out: first.out }, tolerance })];
-      record(
-        recorder,
-        name,
-        await recorder.workload({ name, category: "llm", params, items, arms, gate: check }),
-        missing,
-      );
+      const samples = await recorder.workload({ name, category: "llm", params, items, arms, gate: check });
+      record(recorder, name, samples, targets);
     }
   } finally {
     peers.close();
   }
-  for (const [target, reason] of missing) recorder.skip(target, reason);
 }
 
 export const llmSuite: Suite = {

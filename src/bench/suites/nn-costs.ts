@@ -16,11 +16,9 @@ import { EXACT, gate } from "../gate.ts";
 import type { BarSpec } from "../result.ts";
 import { median } from "../statistics.ts";
 import { medianOf, type Recorder } from "../suite.ts";
+import type { BenchTargets } from "../targets.ts";
 import type { LocalArm } from "../timing.ts";
 import { nnCase } from "./nn-cases.ts";
-
-type Targets = readonly TargetName[];
-type Missing = ReadonlyMap<string, string>;
 
 /** Rounds of a chain of multiply-adds. */
 const ROUNDS = 4096;
@@ -72,10 +70,10 @@ const PRODUCT_BARS: { readonly [key: string]: number } = {
 };
 
 /** Squares of three sizes, as a share of the peak that is measured in the same turns. */
-export async function measureProducts(recorder: Recorder, targets: Targets, missing: Missing): Promise<void> {
+export async function measureProducts(recorder: Recorder, targets: BenchTargets): Promise<void> {
   const shares = new Map<string, number | undefined>();
   for (const size of SIZES) {
-    const made = targets.map((target) => {
+    const made = targets.present.map((target) => {
       const product = program(
         "product",
         () => ({ c: input("a", "f32", [size, size]).matmul(input("b", "f32", [size, size])) }),
@@ -108,16 +106,16 @@ export async function measureProducts(recorder: Recorder, targets: Targets, miss
     const [target = "", size = ""] = key.split(" ");
     const what = `product of ${size} x ${size} matrices, ${target}: per cent of the measured peak of multiply-adds`;
     const spec: BarSpec = { id: `${target}/product-${size}`, what, relation: ">=", limit, unit: "%" };
-    recorder.bar(spec, shares.get(key), missing.get(target));
+    recorder.bar(spec, shares.get(key), targets.missing(target));
   }
 }
 
 const THREAD_BARS: { readonly [target: string]: number } = { native: 1.7, wasm: 1.5 };
 
 /** A minibatch of PPO with wide networks, on one thread and on two. */
-export async function measureThreads(recorder: Recorder, targets: Targets, missing: Missing): Promise<void> {
+export async function measureThreads(recorder: Recorder, targets: BenchTargets): Promise<void> {
   const one = nnCase("PPO step 256x3", 1024);
-  const sides = targets.flatMap((target) =>
+  const sides = targets.present.flatMap((target) =>
     [1, 2].map((threads) => ({ framework: `${target}, ${threads} threads`, side: one.make({ target, threads }) })),
   );
   const same = (): void => {
@@ -137,7 +135,7 @@ export async function measureThreads(recorder: Recorder, targets: Targets, missi
   for (const [target, limit] of Object.entries(THREAD_BARS)) {
     const ratio = recorder.compare(`${one.name}/${target}`, samples, `${target}, 2 threads`, `${target}, 1 threads`);
     const what = `${one.name}, ${target}, two threads against one`;
-    recorder.bar({ id: `${target}/threads`, what, relation: ">=", limit, unit: "x" }, ratio, missing.get(target));
+    recorder.bar({ id: `${target}/threads`, what, relation: ">=", limit, unit: "x" }, ratio, targets.missing(target));
   }
 }
 
@@ -163,20 +161,20 @@ function timeFirstRun(target: TargetName, number: number): number {
 }
 
 /** Building and compiling a whole step: on wasm, and on native with and without the compiled library in the cache. */
-export function measureBuilding(recorder: Recorder, targets: Targets, missing: Missing): void {
+export function measureBuilding(recorder: Recorder, targets: BenchTargets): void {
   const count = recorder.options.quick ? 3 : 9;
   // The cache of compiled libraries outlives the process: numbers begin where nobody has been.
   salt ||= Math.floor((Date.now() % 1e6) / 10) * 10;
   const fresh = (): number[] => Array.from({ length: count }, () => ++salt);
-  recorder.say(`compile: ${count} whole PPO steps on ${targets.join(" and ")}, after ${WARM_UP} others`);
+  recorder.say(`compile: ${count} whole PPO steps on ${targets.present.join(" and ")}, after ${WARM_UP} others`);
   const record = (id: string, target: TargetName, limit: number, take: () => readonly number[]): void => {
-    const ms = targets.includes(target) ? take() : [];
+    const ms = targets.present.includes(target) ? take() : [];
     const what = `a whole PPO step from its networks to its first result: ${id.replace("-", ", ")}`;
     const head = { name: `compile/${id}`, category: "compile", framework: target, params: { batch: 64 } };
     const ns = ms.map((x) => x * 1e6);
     if (ms.length > 0) recorder.samples(head, ns, 1);
     const spec: BarSpec = { id: `compile/${id}`, what, relation: "<=", limit, unit: "ms" };
-    recorder.bar(spec, ms.length > 0 ? median(ms) : undefined, missing.get(target));
+    recorder.bar(spec, ms.length > 0 ? median(ms) : undefined, targets.missing(target));
   };
   record("wasm", "wasm", 150, () => {
     for (let k = 0; k < WARM_UP; k++) timeFirstRun("wasm", ++salt);

@@ -9,10 +9,10 @@ import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { TargetName } from "../../targets/target.ts";
 import { gate, type Tolerance } from "../gate.ts";
 import { PeerError, PeerProcess } from "../peers.ts";
 import type { Recorder } from "../suite.ts";
+import type { BenchTargets } from "../targets.ts";
 import type { Arm, RemoteArm } from "../timing.ts";
 import { type BenchName, type NnCase, type NnSide, nnCase } from "./nn-cases.ts";
 
@@ -121,8 +121,11 @@ for (const [name, add] of [[task.jax, jaxArms], [task.tfjs, tfArms]])
   }
 say({ arms: arms.map(({ name, framework, loss }) => ({ name, framework, loss })), skipped });
 for await (const line of lines) {
-  const { arm, calls } = JSON.parse(line);
-  say(await arms[arm].time(calls));
+  const { arm, calls, each } = JSON.parse(line);
+  const { time } = arms[arm];
+  const found = [];
+  for (let k = 0; each && k < calls; k++) found.push(await time(1));
+  say(each ? found : await time(calls));
 }
 `;
 
@@ -187,13 +190,7 @@ function remoteArms(recorder: Recorder, libraries: Libraries | undefined, name: 
   return (libraries?.arms ?? []).flatMap((one, arm) => {
     const holds = (): void => gate(`${name} in ${one.framework}`, [one.loss], [loss], SAME_LOSS);
     if (one.name !== name || !recorder.passes(`${name} in ${one.framework}`, holds)) return [];
-    const time = async (calls: number): Promise<number> => (await libraries?.process.ask({ arm, calls })) as number;
-    const timeEach = async (calls: number): Promise<number[]> => {
-      const found: number[] = [];
-      for (let k = 0; k < calls; k++) found.push(await time(1));
-      return found;
-    };
-    return [{ framework: one.framework, time, timeEach, samples: 11 }];
+    return libraries ? [libraries.process.arm(arm, one.framework, 11)] : [];
   });
 }
 
@@ -205,11 +202,8 @@ const BARS: {
   "MLP step 256x3": { [JAX]: { native: 4, wasm: 2 }, [TFJS]: { native: 20, wasm: 8 } },
 };
 
-export async function measureLibraries(
-  recorder: Recorder,
-  targets: readonly TargetName[],
-  missing: ReadonlyMap<string, string>,
-): Promise<void> {
+export async function measureLibraries(recorder: Recorder, all: BenchTargets): Promise<void> {
+  const targets = all.present;
   const made = (Object.keys(BARS) as BenchName[]).map((bench) => {
     const one = nnCase(bench, BATCH);
     return { bench, one, sides: targets.map((target) => one.make({ target })) };
@@ -230,7 +224,7 @@ export async function measureLibraries(
         for (const [target, limit] of Object.entries(limits)) {
           const ratio = recorder.compare(`${one.name}/${target}`, samples, target, framework);
           const id = `${target}/${bench.replaceAll(" ", "-")}/${framework.split(" ")[0]}`;
-          const reason = missing.get(target) ?? (recorder.options.peers ? `${framework} is missing` : "needs --peers");
+          const reason = all.missing(target) ?? (recorder.options.peers ? `${framework} is missing` : "needs --peers");
           const what = `${one.name}, ${target}, against ${framework}`;
           recorder.bar({ id, what, relation: ">=", limit, unit: "x" }, ratio, reason);
         }

@@ -2,11 +2,11 @@
  * @file The suite `nn`: networks that act and steps of training against PyTorch, on one thread; matrix products against
  * the machine's peak; threads; compile times; and a step of regression against other libraries of JavaScript.
  */
-import { availability } from "../../runtime/targets.ts";
 import type { TargetName } from "../../targets/target.ts";
 import { EXACT, gate } from "../gate.ts";
 import type { PythonPeers } from "../python.ts";
-import { medianOf, type Recorder, type Samples, type Suite } from "../suite.ts";
+import { fastestOf, type Recorder, type Samples, type Suite } from "../suite.ts";
+import { BenchTargets } from "../targets.ts";
 import type { Arm } from "../timing.ts";
 import { type NnCase, type NnSide, nnCases } from "./nn-cases.ts";
 import { measureBuilding, measureProducts, measureThreads } from "./nn-costs.ts";
@@ -33,8 +33,8 @@ const FASTER = /^(act|q values|SAC sample|TD3 act) (32|256)$/;
 
 interface Run {
   readonly recorder: Recorder;
+  readonly all: BenchTargets;
   readonly targets: readonly TargetName[];
-  readonly missing: ReadonlyMap<string, string>;
 }
 
 type Values = { readonly [name: string]: ArrayLike<number> };
@@ -63,27 +63,22 @@ function firstOutputs(name: string, sides: readonly NnSide[]): Values {
   return first ?? {};
 }
 
-/** The fastest of some arms. */
-function fastest(samples: Samples, isCandidate: (framework: string) => boolean): string | undefined {
-  const found = [...samples.keys()].filter((name) => name.startsWith("torch") && isCandidate(name));
-  return found.sort((a, b) => (medianOf(samples, a) ?? 0) - (medianOf(samples, b) ?? 0))[0];
-}
-
 /** Ratios to every way of PyTorch, and bars against the fastest of the usual ones. */
-function record({ recorder, missing }: Run, { name }: NnCase, samples: Samples): void {
-  const best = fastest(samples, (framework) => framework !== WHOLE_STEP);
+function record({ recorder, all }: Run, { name }: NnCase, samples: Samples): void {
+  const ways = [...samples.keys()].filter((framework) => framework.startsWith("torch"));
+  const best = fastestOf(
+    samples,
+    ways.filter((way) => way !== WHOLE_STEP),
+  );
   for (const target of TARGETS) {
-    for (const framework of samples.keys())
-      if (framework.startsWith("torch") && framework !== best)
-        recorder.compare(`${name}/${target}`, samples, target, framework);
+    for (const way of ways) if (way !== best) recorder.compare(`${name}/${target}`, samples, target, way);
     const ratio = best && recorder.compare(`${name}/${target}`, samples, target, best);
     const limit =
       BARS[name]?.[target as "native" | "wasm"] ?? (FASTER.test(name) && target === "native" ? 1 : undefined);
     if (limit === undefined) continue;
     const what = `${name}, ${target}, against ${best ?? "PyTorch"}`;
-    const reason = missing.get(target) ?? (recorder.options.peers ? undefined : "needs --peers");
     const id = `${target}/${name.replaceAll(" ", "-")}`;
-    recorder.bar({ id, what, relation: ">=", limit, unit: "x" }, ratio || undefined, reason);
+    recorder.bar({ id, what, relation: ">=", limit, unit: "x" }, ratio || undefined, all.reason(target));
   }
 }
 
@@ -119,18 +114,13 @@ async function measureNetworks(run: Run): Promise<void> {
 }
 
 async function runAll(recorder: Recorder): Promise<void> {
-  const missing = new Map<string, string>();
-  for (const target of TARGETS) {
-    const found = availability(target);
-    if (!found.target) missing.set(target, found.reason);
-  }
-  const run: Run = { recorder, targets: TARGETS.filter((target) => !missing.has(target)), missing };
+  const all = new BenchTargets(recorder, TARGETS);
+  const run: Run = { recorder, all, targets: all.present };
   await measureNetworks(run);
-  await measureProducts(recorder, run.targets, missing);
-  await measureThreads(recorder, run.targets, missing);
-  await measureLibraries(recorder, run.targets, missing);
-  measureBuilding(recorder, run.targets, missing);
-  for (const [target, why] of missing) recorder.skip(target, why);
+  await measureProducts(recorder, all);
+  await measureThreads(recorder, all);
+  await measureLibraries(recorder, all);
+  measureBuilding(recorder, all);
 }
 
 export const nnSuite: Suite = {

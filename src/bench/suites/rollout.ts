@@ -7,11 +7,11 @@ import { VecEnv } from "../../envs/vector/vecEnv.ts";
 import { f32 } from "../../kernel/declare.ts";
 import { allocate, free } from "../../kernel/kernel.ts";
 import { gae } from "../../kernels/estimators/index.ts";
-import { LockstepError } from "../../platform/errors.ts";
 import type { TargetName } from "../../targets/target.ts";
 import { EXACT, gate } from "../gate.ts";
 import type { BarSpec } from "../result.ts";
 import type { Recorder, Suite } from "../suite.ts";
+import { BenchTargets } from "../targets.ts";
 import { endsAs, startRolloutPeers } from "./rollout-peers.ts";
 
 const TARGETS: readonly TargetName[] = ["native", "wasm"];
@@ -57,21 +57,15 @@ function side(target: TargetName, n: number, steps: number): Side {
 }
 
 async function runAll(recorder: Recorder): Promise<void> {
-  const missing = new Map<string, string>();
+  const targets = new BenchTargets(recorder, TARGETS);
   const peers = await startRolloutPeers(recorder, SIZES);
   try {
     for (const [n, steps] of SIZES) {
       const name = `rollout ${n}x${steps}`;
-      const sides = TARGETS.flatMap((target) => {
-        try {
-          const made = side(target, n, steps);
-          made.run();
-          return [made];
-        } catch (error) {
-          if (!(error instanceof LockstepError)) throw error;
-          missing.set(target, error.message);
-          return [];
-        }
+      const sides = targets.sides((target) => {
+        const made = side(target, n, steps);
+        made.run();
+        return made;
       });
       const check = (): void => {
         for (const { framework, advantages } of sides.slice(1))
@@ -96,7 +90,7 @@ async function runAll(recorder: Recorder): Promise<void> {
             limit: limits[target as "native" | "wasm"],
             unit: "x",
           };
-          recorder.bar(spec, ratio, missing.get(target) ?? (recorder.options.peers ? undefined : "needs --peers"));
+          recorder.bar(spec, ratio, targets.reason(target));
         }
       }
       for (const one of sides) one.dispose();
@@ -104,7 +98,6 @@ async function runAll(recorder: Recorder): Promise<void> {
   } finally {
     peers.close();
   }
-  for (const [target, why] of missing) recorder.skip(target, why);
 }
 
 export const rolloutSuite: Suite = {

@@ -1,12 +1,28 @@
 /**
- * @file The cart and the pole that CartPole and its drifting relative are drawn with.
+ * @file The cart and the pole of CartPole and its drifting relative: how they are seen, and drawn.
  */
+
+import type { KernelArray } from "../../kernel/declare.ts";
 import type { Canvas } from "../canvas.ts";
 import { drawBar, drawRod } from "../cells.ts";
 
 const [WIDTH, HEIGHT] = [0.25, 0.15];
 
-export function drawCart(s: { readonly x: number; readonly theta: number }, canvas: Canvas): void {
+interface Cart {
+  readonly x: number;
+  readonly xDot: number;
+  readonly theta: number;
+  readonly thetaDot: number;
+}
+
+export function observeCart(s: Cart, obs: KernelArray): void {
+  obs[0] = s.x;
+  obs[1] = s.xDot;
+  obs[2] = s.theta;
+  obs[3] = s.thetaDot;
+}
+
+export function drawCart(s: Pick<Cart, "x" | "theta">, canvas: Canvas): void {
   canvas.view([-2.4, -0.4], [2.4, 1.4]);
   canvas.line([-2.4, 0], [2.4, 0], "grey");
   drawBar(canvas, [s.x - WIDTH, -HEIGHT], [s.x + WIDTH, HEIGHT], "ink");

@@ -6,7 +6,7 @@
 import { f32 } from "../../kernel/declare.ts";
 import { defineEnv } from "../define.ts";
 import { box, discrete } from "../spaces.ts";
-import { drawCart } from "./cart.ts";
+import { drawCart, observeCart } from "./cart.ts";
 
 export const CartPole = defineEnv({
   id: "CartPole-v1",
@@ -58,12 +58,7 @@ export const CartPole = defineEnv({
       terminated: Math.abs(nextX) > params.limitX || Math.abs(nextTheta) > params.limitTheta,
     };
   },
-  observe(s, obs) {
-    obs[0] = s.x;
-    obs[1] = s.xDot;
-    obs[2] = s.theta;
-    obs[3] = s.thetaDot;
-  },
+  observe: observeCart,
   draw(s, canvas) {
     drawCart(s, canvas);
   },

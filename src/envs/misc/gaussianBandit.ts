@@ -6,6 +6,7 @@ import { f32, i32 } from "../../kernel/declare.ts";
 import { drawBar } from "../cells.ts";
 import { defineEnv } from "../define.ts";
 import { box, discrete } from "../spaces.ts";
+import { observeBandit } from "./bandit.ts";
 
 export const GaussianBandit = defineEnv({
   id: "GaussianBandit-misc",
@@ -37,13 +38,7 @@ export const GaussianBandit = defineEnv({
     s.time += 1;
     return { reward, terminated: false };
   },
-  observe(s, obs, { params }) {
-    const time = Math.fround(s.time);
-    obs[0] = s.lastReward;
-    obs[1] = s.lastAction === 0 ? 1 : 0;
-    obs[2] = s.lastAction === 1 ? 1 : 0;
-    obs[3] = params.normalizeTime > 0 ? (2 * time) / params.timeScale - 1 : time;
-  },
+  observe: observeBandit,
   draw(s, canvas) {
     canvas.view([-3, -4], [6, 3]);
     canvas.line([-3, 0], [6, 0], "grey");

@@ -6,7 +6,7 @@
  * steps). Periods are whole numbers of steps. Nothing keeps a drift from making a mass or a length negative.
  */
 import { f32, i32 } from "../../kernel/declare.ts";
-import { drawCart } from "../classic/cart.ts";
+import { drawCart, observeCart } from "../classic/cart.ts";
 import { defineEnv } from "../define.ts";
 import { box, discrete } from "../spaces.ts";
 
@@ -84,12 +84,7 @@ export const NonStationaryCartPole = defineEnv({
     s.globalStep = now + 1;
     return { reward: 1, terminated: Math.abs(s.x) > params.limitX || Math.abs(s.theta) > params.limitTheta };
   },
-  observe(s, obs) {
-    obs[0] = s.x;
-    obs[1] = s.xDot;
-    obs[2] = s.theta;
-    obs[3] = s.thetaDot;
-  },
+  observe: observeCart,
   draw(s, canvas) {
     drawCart(s, canvas);
   },

@@ -3,8 +3,7 @@
  */
 import { Builder, func, i32 } from "../../ir/build.ts";
 import type { Buffer, Expr, Func, Module, Site } from "../../ir/nodes.ts";
-import { rewriteFunctions } from "../../ir/passes/rewrite.ts";
-import { mapStmts } from "../../ir/walk.ts";
+import { entryWithin } from "../../ir/sites.ts";
 import type { Block, CallEffect, Node } from "../nodes.ts";
 import type { Location, Step } from "../plan.ts";
 import { emitCumulate } from "./cumulate.ts";
@@ -75,13 +74,7 @@ class ModuleEmitter {
   #callee(module: Module): Func {
     let found = this.#callees.get(module);
     if (!found) {
-      const before = this.sites.length;
-      const shifted = rewriteFunctions(module, (f) => ({
-        ...f,
-        body: mapStmts(f.body, (s) => (s.kind === "fault" ? { ...s, site: s.site + before } : s)),
-      }));
-      this.sites.push(...module.sites.map((s) => ({ ...s, message: `${module.name}: ${s.message}` })));
-      found = shifted.entry;
+      found = entryWithin(module, this.sites);
       this.#callees.set(module, found);
     }
     return found;
