@@ -6,7 +6,8 @@
  * and bias corrections are computed from it inside the program.
  */
 import { ParameterError, type Parameters } from "../nn/parameters.ts";
-import { constant, type Tensor } from "../tensor/tensor.ts";
+import type { State } from "../tensor/state.ts";
+import { constant, type Tensor, where } from "../tensor/tensor.ts";
 import { type Clip, type Clipped, clipByNorm } from "./clipping.ts";
 import { type Scheduled, scheduledAt } from "./schedules.ts";
 
@@ -16,6 +17,8 @@ export interface OptimizerOptions {
   readonly clip?: number | Clip;
   /** Tells optimisers of the same parameters apart. */
   readonly name?: string;
+  /** Whether the step is made at all: one bool, known when the program runs. */
+  readonly when?: Tensor;
 }
 /** What a step can tell. */
 export interface OptimizerStep {
@@ -25,6 +28,8 @@ export interface OptimizerStep {
 }
 
 interface Begun extends OptimizerStep {
+  /** Lets a state hold a value from here on, if the step is made. */
+  readonly put: (into: State, value: Tensor) => void;
   readonly gradient: Tensor;
   /** The number of this step, from 1 on. */
   readonly step: Tensor;
@@ -39,10 +44,13 @@ function begin(parameters: Parameters, gradient: Tensor, name: string, options: 
     );
   const { clip } = options;
   const clipped: Clipped | undefined = clip === undefined ? undefined : clipByNorm(gradient, clip);
+  const { when } = options;
+  const put = (into: State, value: Tensor): void => into.assign(when ? where(when, value, into.value) : value);
   const counter = parameters.slot(`${name}.step`, { dtype: "i32", shape: [] });
-  counter.assign(counter.value.add(1));
-  const step = counter.value;
+  const step = counter.value.add(1);
+  put(counter, step);
   return {
+    put,
     gradient: clipped?.gradient ?? gradient,
     norm: clipped?.norm,
     step: step.to(parameters.dtype),
@@ -70,10 +78,10 @@ export function sgd(parameters: Parameters, gradient: Tensor, options: SgdOption
   if (momentum) {
     const velocity = parameters.slot(`${name}.velocity`);
     const next = velocity.value.mul(momentum).add(g);
-    velocity.assign(next);
+    begun.put(velocity, next);
     direction = nesterov ? g.add(next.mul(momentum)) : next;
   }
-  parameters.arena.assign(flat.sub(direction.mul(begun.learningRate)));
+  begun.put(parameters.arena, flat.sub(direction.mul(begun.learningRate)));
   return told(begun);
 }
 const decayed = (g: Tensor, flat: Tensor, weightDecay: number): Tensor =>
@@ -102,7 +110,7 @@ function adaptive(
 ): OptimizerStep {
   const { beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weightDecay = 0, name } = options;
   const begun = begin(parameters, gradient, name, options);
-  const { step, learningRate } = begun;
+  const { step, learningRate, put } = begun;
   const { flat } = parameters;
   const g = decoupled ? begun.gradient : decayed(begun.gradient, flat, weightDecay);
   const [first, second] = [parameters.slot(`${name}.first`), parameters.slot(`${name}.second`)];
@@ -112,9 +120,9 @@ function adaptive(
   const rate = learningRate.div(remaining(beta1, step));
   const scale = remaining(beta2, step).rsqrt();
   const kept = decoupled && weightDecay ? flat.mul(learningRate.mul(-weightDecay).add(1)) : flat;
-  first.assign(m);
-  second.assign(v);
-  parameters.arena.assign(kept.sub(m.mul(rate).div(v.sqrt().mul(scale).add(epsilon))));
+  put(first, m);
+  put(second, v);
+  put(parameters.arena, kept.sub(m.mul(rate).div(v.sqrt().mul(scale).add(epsilon))));
   return told(begun);
 }
 /** 1 - beta^step, without cancellation for a beta near 1: its logarithm is taken in double precision. */
@@ -139,16 +147,16 @@ export function rmsprop(parameters: Parameters, gradient: Tensor, options: Rmspr
   const { decay = 0.99, epsilon = 1e-8, epsilonPlace = "outside", initial = 0, momentum = 0 } = options;
   const { centered = false, name = "rmsprop" } = options;
   const begun = begin(parameters, gradient, name, options);
-  const { gradient: g, learningRate } = begun;
+  const { gradient: g, learningRate, put } = begun;
   const { flat } = parameters;
   const squares = parameters.slot(`${name}.squares`, { fill: initial });
   const s = averaged(squares.value, decay, g.square());
-  squares.assign(s);
+  put(squares, s);
   let variance = s;
   if (centered) {
     const averages = parameters.slot(`${name}.averages`);
     const average = averaged(averages.value, decay, g);
-    averages.assign(average);
+    put(averages, average);
     variance = s.sub(average.square());
   }
   const size = epsilonPlace === "inside" ? variance.add(epsilon).sqrt() : variance.sqrt().add(epsilon);
@@ -156,8 +164,8 @@ export function rmsprop(parameters: Parameters, gradient: Tensor, options: Rmspr
   if (momentum) {
     const velocity = parameters.slot(`${name}.velocity`);
     direction = velocity.value.mul(momentum).add(direction);
-    velocity.assign(direction);
+    put(velocity, direction);
   }
-  parameters.arena.assign(flat.sub(direction.mul(learningRate)));
+  put(parameters.arena, flat.sub(direction.mul(learningRate)));
   return told(begun);
 }

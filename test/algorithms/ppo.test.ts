@@ -1,55 +1,116 @@
 /**
- * @file PPO as one program: one crossing per iteration, the same bits on every target, and it learns.
+ * @file PPO as one program: one crossing per iteration, the same bits on every target, in phases and whole, and with
+ * environments stepped from outside; and it learns.
  */
 import { describe, expect, test } from "vitest";
-import { Ppo } from "../../src/algorithms/ppo.ts";
+import type { IterationOptions } from "../../src/algorithms/iteration.ts";
+import { type Ppo, type PpoConfig, ppoSchema } from "../../src/algorithms/ppo.ts";
+import { ALGORITHMS, type Playground } from "../../src/algorithms/registry.ts";
 import { environment } from "../../src/envs/index.ts";
 import { VecEnv } from "../../src/envs/vector/vecEnv.ts";
 import type { State } from "../../src/tensor/index.ts";
 import { TARGETS } from "../tensor/support.ts";
 
-const small = { environments: 4, steps: 16, minibatches: 2, epochs: 2, hidden: [16], iterations: 3 };
+const small = { nEnvs: 4, nSteps: 16, batchSize: 32, nEpochs: 2, netArch: [16] };
+
+function make(
+  playground: Playground | string,
+  config: Partial<PpoConfig>,
+  options: IterationOptions & { seed?: number } = {},
+): Ppo {
+  const where = typeof playground === "string" ? environment(playground) : playground;
+  return ALGORITHMS.ppo.make(where, ppoSchema.parse({ ...small, ...config }), { totalSteps: 640, ...options }) as Ppo;
+}
+/** Everything that iterations leave behind. */
+function outcome(ppo: Ppo, iterations = 3) {
+  const told = Array.from({ length: iterations }, () => ppo.iterate());
+  const states = [...ppo.states].map(([name, { array }]) => [name, Array.from(array)]);
+  return { told, states, parameters: Array.from(ppo.parameters.arena.array) };
+}
 
 test("an iteration is one crossing", () => {
-  const ppo = new Ppo(environment("CartPole-v1"), small);
+  const ppo = make("CartPole-v1", {});
   for (let k = 0; k < 3; k++) ppo.iterate();
   expect(ppo.crossings).toBe(3);
 });
 
-test("every target gives the same bits, with any number of threads", () => {
-  const modes = TARGETS.flatMap((target) => (target === "js" ? [1] : [1, 2]).map((threads) => ({ target, threads })));
-  const found = modes.map((mode) => {
-    const ppo = new Ppo(environment("CartPole-v1"), small, { ...mode, numerics: "unfused" });
-    const metrics = [0, 1, 2].map(() => ppo.iterate());
-    return { metrics, parameters: Array.from(ppo.parameters.arena.array) };
+/** Worlds and settings that go through different code. */
+const VARIANTS: { readonly [name: string]: [env: string, config: Partial<PpoConfig>] } = {
+  "discrete actions": ["CartPole-v1", {}],
+  "continuous actions, everything normalised": ["Pendulum-v1", { normalizeObs: true, normalizeReward: true }],
+  "a shared trunk, a target of the divergence": ["Acrobot-v1", { shared: true, activation: "relu", targetKl: 0.001 }],
+  "discrete observations": ["FrozenLake-misc", { annealing: "update", clipRange: "lin_0.3" }],
+  convolutions: ["Breakout-MinAtar", { convFilters: [4], netArch: [8] }],
+};
+
+describe("the same bits", () => {
+  test.each(Object.entries(VARIANTS))("on every target, whole and in phases: %s", (_, [env, config]) => {
+    const first = outcome(make(env, config, { target: "js", numerics: "unfused" }));
+    expect(first.parameters.every(Number.isFinite)).toBe(true);
+    for (const target of TARGETS)
+      for (const mode of target === "js" ? [{ split: true }] : [{ threads: 1 }, { threads: 2 }])
+        expect(outcome(make(env, config, { target, numerics: "unfused", ...mode }))).toEqual(first);
   });
-  for (const other of found.slice(1)) expect(other).toEqual(found[0]);
+  test("with environments that are stepped from outside", () => {
+    const config = { normalizeObs: true, normalizeReward: true };
+    const inside = outcome(make("Pendulum-v1", config, { seed: 7 }));
+    const outside = (n: number, seed: number): VecEnv => new VecEnv(environment("Pendulum-v1"), n, { seed });
+    const { told, parameters } = outcome(make(outside, config, { seed: 7 }));
+    expect({ told, parameters }).toEqual({ told: inside.told, parameters: inside.parameters });
+  });
+  test("eagerly", () => {
+    const whole = outcome(make("CartPole-v1", {}, { target: "js", numerics: "unfused" }), 1);
+    expect(outcome(make("CartPole-v1", {}, { target: "js", numerics: "unfused", eager: true }), 1)).toEqual(whole);
+  });
 });
 
 test("plays the episodes that a vector of environments plays with the same actions", () => {
-  const ppo = new Ppo(environment("Acrobot-v1"), { ...small, seed: 5 }, { target: "js" });
+  const ppo = make("Acrobot-v1", {}, { target: "js", seed: 5 });
   const vec = new VecEnv(environment("Acrobot-v1"), 4, { seed: 5, target: "js" });
   vec.reset();
   const first = Array.from(vec.out.obs);
   ppo.iterate();
-  const { obs, reward } = ppo.world.rollout;
+  const { obs, reward } = ppo.rollout.world.rollout;
   const row = (of: State, t: number): number[] => {
     const size = of.array.length / (of.shape[0] as number);
     return Array.from(of.array.subarray(t * size, (t + 1) * size));
   };
   expect(row(obs, 0)).toEqual(first);
-  for (let t = 0; t < small.steps; t++) {
-    vec.step(row(ppo.actions, t));
+  for (let t = 0; t < small.nSteps; t++) {
+    vec.step(row(ppo.rollout.actions, t));
     expect(row(obs, t + 1)).toEqual(Array.from(vec.out.obs));
     expect(row(reward, t)).toEqual(Array.from(vec.out.reward));
   }
 });
 
+test("phases add up to the time of the iterations", () => {
+  const ppo = make("CartPole-v1", {}, { split: true });
+  ppo.iterate();
+  const { phases } = ppo;
+  for (const phase of ["policy", "environment", "gae", "update", "other"] as const)
+    expect(phases?.[phase]).toBeGreaterThan(0);
+});
+
+test("refuses minibatches that do not fit", () => {
+  expect(() => make("CartPole-v1", { batchSize: 30 })).toThrow(
+    "batchSize: 4 environments times 16 steps are 64 rows, which 30 does not divide; take 16 or 32",
+  );
+});
+
 describe("learns CartPole", () => {
   test.each([1, 2, 3])("from seed %i", (seed) => {
-    const ppo = new Ppo(environment("CartPole-v1"), { seed, iterations: 60, learningRate: 1e-3 }, { threads: 1 });
+    const config = {
+      ...small,
+      nEnvs: 8,
+      nSteps: 128,
+      batchSize: 256,
+      nEpochs: 4,
+      netArch: [64, 64],
+      learningRate: 1e-3,
+    };
+    const ppo = make("CartPole-v1", config, { threads: 1, seed });
     let last = 0;
-    for (let k = 0; k < 60; k++) last = Math.max(last, ppo.iterate().episodeReturn);
+    for (let k = 0; k < 60; k++) last = Math.max(last, ppo.iterate().episode_return || 0);
     // Random play lasts about 22 steps.
     expect(last).toBeGreaterThan(200);
   });

@@ -34,7 +34,7 @@ const IN_BROWSERS: ReadonlyMap<string, string> = new Map(
 );
 const NODE_PLACES: readonly RegExp[] = [/^platform\//, /^cli\//, /^bench\//, /^targets\/native\//];
 /** Packages that the browser-safe part may import. */
-const PACKAGES: ReadonlySet<string> = new Set(["acorn"]);
+const PACKAGES: ReadonlySet<string> = new Set(["acorn", "yaml", "zod"]);
 
 const layerOf = (file: string): number => LAYERS.findIndex((row) => row.includes(file.split("/")[0] ?? ""));
 const targetOf = (file: string): string | undefined => /^targets\/([^/]+)\//.exec(file)?.[1];

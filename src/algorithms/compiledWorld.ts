@@ -4,26 +4,17 @@
  * A step is a call of the same kernel that `VecEnv` runs, so episodes are the same ones for the same seed and actions.
  * It writes straight into the rows of a rollout: observation t + 1, and row t of rewards, ends and last observations.
  */
-import { actionSize, type Environment, observationSize, type Params } from "../envs/define.ts";
+import { actionSize, type Environment, MOST_COUNT, observationSize, type Params } from "../envs/define.ts";
 import { allocateState, type StateArrays } from "../envs/vector/arrays.ts";
 import { CONTROL, type KernelParams, resetKernel, stepKernel, WHICH } from "../envs/vector/kernel.ts";
 import { checkedLimit } from "../envs/vector/options.ts";
 import { storageIn, type TypedArray } from "../ir/arrays.ts";
-import type { TargetChoice } from "../runtime/targets.ts";
 import { call } from "../tensor/call.ts";
 import { State, state } from "../tensor/state.ts";
 import { concat, constant, type Tensor } from "../tensor/tensor.ts";
+import { type CompiledWorldParts, lastRow, type RolloutStates, rolloutStates } from "./world.ts";
 
-/** What a rollout of some steps holds: one row of all environments per step, and an observation more. */
-export interface RolloutStates {
-  readonly obs: State;
-  readonly reward: State;
-  readonly terminated: State;
-  readonly truncated: State;
-  readonly finalObs: State;
-}
-
-export interface ProgramEnvironmentOptions {
+export interface CompiledWorldOptions {
   readonly n: number;
   readonly steps: number;
   readonly seed: number;
@@ -46,11 +37,16 @@ function statesOver(arrays: StateArrays, prefix: string): StateTree {
   );
 }
 
-export class ProgramEnvironment {
+/** All states of a tree by their own names. */
+const flat = (tree: StateTree): { readonly [name: string]: State } =>
+  Object.assign({}, ...Object.values(tree).map((x) => (x instanceof State ? { [x.name]: x } : flat(x))));
+
+export class CompiledWorld implements CompiledWorldParts {
+  readonly kind = "compiled";
   readonly env: Environment;
   readonly n: number;
   readonly rollout: RolloutStates;
-  /** Return and length of the episode that each environment finished last. */
+  readonly truncates: boolean;
   readonly episodeReturn: State;
   readonly episodeLength: State;
   readonly #params: KernelParams;
@@ -61,19 +57,12 @@ export class ProgramEnvironment {
   readonly #actions: State;
   readonly #control: State;
 
-  constructor(env: Environment, { n, steps, seed, maxSteps, params = {} }: ProgramEnvironmentOptions) {
+  constructor(env: Environment, options: CompiledWorldOptions) {
+    const { n, steps, seed, maxSteps, params = {} } = options;
     this.env = env;
     this.n = n;
     this.#params = { constants: { ...env.params, ...params } as Params, own: new Map() };
-    const size = observationSize(env.observation);
-    const rows = (dtype: "f32" | "bool", count: number, ...row: number[]): State => state(dtype, [count, n, ...row]);
-    this.rollout = {
-      obs: rows("f32", steps + 1, size),
-      reward: rows("f32", steps),
-      terminated: rows("bool", steps),
-      truncated: rows("bool", steps),
-      finalObs: rows("f32", steps, size),
-    };
+    this.rollout = rolloutStates(steps, n, env.observation);
     this.#arrays = allocateState(env.state, n);
     this.#state = statesOver(this.#arrays, "state");
     const whole = (dtype: "f32" | "i32" | "u32" | "bool"): State => state(dtype, [n]);
@@ -91,11 +80,21 @@ export class ProgramEnvironment {
     this.#actions = state(env.action.kind === "box" ? "f32" : "i32", [n * actionSize(env.action)]);
     this.#control = state("i32", [CONTROL.words]);
     const limit = checkedLimit(env.id, env.maxSteps, maxSteps);
+    this.truncates = limit !== MOST_COUNT;
     this.#scalars = { seed0: seed >>> 0, seed1: Math.floor(seed / 2 ** 32) >>> 0, first: 0, limit };
+    this.#reset();
+  }
+
+  get states(): ReadonlyMap<string, State> {
+    const { list: _, ...own } = this.#own;
+    const { episodeReturn, episodeLength } = this;
+    return new Map(
+      Object.entries({ obs: lastRow(this.rollout.obs), episodeReturn, episodeLength, ...own, ...flat(this.#state) }),
+    );
   }
 
   /** Begins episode 0 of every environment; its observations are the last row of the rollout, from which it goes on. */
-  reset({ target = "auto", threads }: { readonly target?: TargetChoice; readonly threads?: number } = {}): void {
+  #reset(): void {
     const arrays = Object.fromEntries(Object.entries(this.#own).map(([name, s]) => [name, s.array]));
     const { list: _, ...own } = arrays;
     const { limit: __, ...scalars } = this.#scalars;
@@ -105,7 +104,8 @@ export class ProgramEnvironment {
     (this.#own.episodes as State).array.fill(0);
     const obs = this.rollout.obs.array.subarray(-this.n * size);
     const args = { ...own, ...scalars, state: this.#arrays, tables: this.env.tables, obs, which: which.array };
-    resetKernel(this.env, this.#params).on(target, threads === undefined ? {} : { threads })(args as never);
+    // Once only: JavaScript, which has the same bits, is there at once.
+    resetKernel(this.env, this.#params).on("js")(args as never);
     which.dispose();
   }
 
@@ -127,7 +127,7 @@ export class ProgramEnvironment {
       ...this.#scalars,
       ...this.rollout,
       state: this.#state,
-      tables: {},
+      tables: statesOver(this.env.tables, "tables"),
       episodeReturn: this.episodeReturn,
       episodeLength: this.episodeLength,
       actions: this.#actions,
