@@ -2,7 +2,7 @@
  * @file Advantage actor-critic (Mnih et al. 2016, the synchronous form): one step of RMSprop on every short rollout.
  */
 import { z } from "zod";
-import { rmsprop } from "../optim/index.ts";
+import { type RmspropOptions, rmsprop } from "../optim/index.ts";
 import { constant, type Tensor } from "../tensor/index.ts";
 import { networkKeys } from "./actorCritic.ts";
 import type { Told } from "./iteration.ts";
@@ -54,11 +54,17 @@ export function a2cLoss({ logProb, entropy: each, value, returns, advantage }: A
   return { loss, policy_loss, value_loss, entropy };
 }
 
-/** How RMSprop is computed, by its form. */
+/** The forms of RMSprop. */
 const FORMS = {
   torch: { epsilonPlace: "outside", initial: 0 },
   tensorflow: { epsilonPlace: "inside", initial: 1 },
 } as const;
+
+/** How RMSprop is to be used. */
+export function rmspropOptions(config: A2cConfig): Omit<RmspropOptions, "learningRate"> {
+  const { rmspropDecay: decay, rmspropEps: epsilon, maxGradNorm: clip } = config;
+  return { decay, epsilon, clip, ...FORMS[config.rmsprop] };
+}
 
 export class A2c extends OnPolicy<A2cConfig> {
   readonly name = "a2c";
@@ -80,10 +86,7 @@ export class A2c extends OnPolicy<A2cConfig> {
     const learningRate = this.scheduledAt(config.learningRate, () => this.done.value.to("f32"));
     const { norm } = rmsprop(parameters, parameters.gradients(terms.loss), {
       learningRate,
-      decay: config.rmspropDecay,
-      epsilon: config.rmspropEps,
-      clip: config.maxGradNorm,
-      ...FORMS[config.rmsprop],
+      ...rmspropOptions(config),
     });
     return { ...terms, grad_norm: norm as Tensor, learning_rate: constant(0).add(learningRate) };
   }

@@ -6,7 +6,7 @@
  */
 import { z } from "zod";
 import { EnvironmentError } from "../envs/define.ts";
-import { adam } from "../optim/index.ts";
+import { type AdamOptions, adam } from "../optim/index.ts";
 import { constant, permutation, randomKey, repeat, type State, state, type Tensor } from "../tensor/index.ts";
 import { networkKeys } from "./actorCritic.ts";
 import type { Told } from "./iteration.ts";
@@ -131,6 +131,11 @@ function near(x: Tensor, middle: number, distance: number | Tensor): Tensor {
   if (typeof distance === "number") return x.clamp(middle - distance, middle + distance);
   return x.clamp(distance.neg().add(middle), distance.add(middle));
 }
+/** How Adam is to be used. */
+export function adamOptions({ adamEps, maxGradNorm, gradientClip }: PpoConfig): Omit<AdamOptions, "learningRate"> {
+  return { epsilon: adamEps, clip: { norm: maxGradNorm, form: gradientClip } };
+}
+
 /** What is summed up over the minibatches of an iteration, and told as means. */
 const MEANS = ["loss", "policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction", "grad_norm"] as const;
 
@@ -180,7 +185,7 @@ export class Ppo extends OnPolicy<PpoConfig> {
   /** One step of Adam on the chosen rows of the rollout. */
   #update(chosen: Tensor): void {
     const { rollout, config } = this;
-    const { clipRange, clipRangeVf, learningRate, maxGradNorm, gradientClip, adamEps, targetKl } = config;
+    const { clipRange, clipRangeVf, learningRate, targetKl } = config;
     const rows = (column: State): Tensor => rollout.flat(column).gather(chosen);
     const { policy, value } = this.agent.both(rows(rollout.seen));
     const [advantage, oldValue] = [rows(rollout.advantages), rows(rollout.values)];
@@ -198,8 +203,7 @@ export class Ppo extends OnPolicy<PpoConfig> {
     if (config.targetKlForm === "minibatch") this.#lookAt(terms.approx_kl, 1.5);
     const step = adam(this.parameters, this.parameters.gradients(terms.loss), {
       learningRate: this.#now(learningRate),
-      epsilon: adamEps,
-      clip: { norm: maxGradNorm, form: gradientClip },
+      ...adamOptions(config),
       ...(targetKl === null ? {} : { when: this.#active.value }),
     });
     this.#sumUp({ ...terms, grad_norm: step.norm as Tensor });

@@ -1,6 +1,15 @@
 /**
  * @file The code of golden updates: PPO, DQN, TD3, SAC, A2C, IMPALA, and language models of two tokens.
  */
+import { a2cLoss, a2cPresets, a2cSchema, rmspropOptions } from "../../src/algorithms/a2c.ts";
+import {
+  adamOptions,
+  type PpoBatch,
+  type PpoConfig,
+  ppoLoss,
+  ppoPresets,
+  ppoSchema,
+} from "../../src/algorithms/ppo.ts";
 import { categorical, gaussian, tanhGaussian } from "../../src/distributions/index.ts";
 import { huber, type Mlp, Parameters, squaredError } from "../../src/nn/index.ts";
 import { adam, globalNorm, rmsprop } from "../../src/optim/index.ts";
@@ -13,29 +22,29 @@ const flag = (r: Recorded, name: string, otherwise: boolean): boolean =>
   r.has(name) ? r.raw(name) === true : otherwise;
 const gradientOf = (of: Tensor, by: Tensor): Tensor => gradients(of.sum(), [by])[0] as Tensor;
 
-interface Terms {
-  readonly logp: Tensor;
-  readonly values: Tensor;
-  readonly entropies: Tensor;
-  readonly old: (name: string) => Tensor;
+/** Implementations whose updates were recorded, by the presets that follow them. */
+const PPO_VARIANTS: { readonly [variant: string]: keyof typeof ppoPresets } = {
+  torch: "cleanrl",
+  jax: "benchback",
+  sb3: "sb3",
+};
+function ppoConfig(r: Recorded): PpoConfig {
+  const preset = ppoPresets[PPO_VARIANTS[r.has("variant") ? r.text("variant") : "torch"] ?? "cleanrl"];
+  const free = flag(r, "clip_vloss", true) ? {} : { clipRangeVf: null };
+  return ppoSchema.parse({
+    ...preset,
+    ...free,
+    entCoef: r.number("ent_coef"),
+    vfCoef: r.number("vf_coef"),
+    normalizeAdvantage: flag(r, "normalise_advantages", r.has("variant")),
+  });
 }
-function ppoTerms(r: Recorded, { logp, values, entropies, old }: Terms, advantage: Tensor, clipsValues: boolean) {
+function ppoTerms(r: Recorded, batch: PpoBatch): Tensors & { readonly loss: Tensor; readonly entropy: Tensor } {
+  const config = ppoConfig(r);
   const clip = r.number("clip_coef");
-  const logRatio = logp.sub(old("old_logp"));
-  const ratio = logRatio.exp();
-  const bounded = ratio.clamp(1 - clip, 1 + clip);
-  const pg_loss = advantage.neg().mul(ratio).maximum(advantage.neg().mul(bounded)).mean();
-  const returns = old("returns");
-  const before = old("old_values");
-  const plain = squaredError(values, returns);
-  const clipped = squaredError(before.add(values.sub(before).clamp(-clip, clip)), returns);
-  const isSb3 = r.has("variant") && r.text("variant") === "sb3";
-  const v_loss = isSb3 ? plain.mean() : (clipsValues ? plain.maximum(clipped) : plain).mean().mul(0.5);
-  const entropy = entropies.mean();
-  const loss = pg_loss.sub(entropy.mul(r.number("ent_coef"))).add(v_loss.mul(r.number("vf_coef")));
-  const approx_kl = ratio.sub(1).sub(logRatio).mean();
-  const clip_frac = ratio.sub(1).abs().gt(clip).to(logp.dtype).mean();
-  return { pg_loss, v_loss, entropy, loss, approx_kl, clip_frac };
+  const terms = ppoLoss(batch, { policy: clip, value: config.clipRangeVf === null ? null : clip }, config);
+  const { policy_loss, value_loss, clip_fraction, ...others } = terms;
+  return { pg_loss: policy_loss, v_loss: value_loss, clip_frac: clip_fraction, ...others };
 }
 
 function ppoUpdate(r: Recorded): Tensors {
@@ -45,26 +54,19 @@ function ppoUpdate(r: Recorded): Tensors {
   const { row, next } = minibatches(r);
   const obs = row("obs");
   const policy = isGaussian ? gaussian(actor.apply(obs), set.value("log_std")) : categorical(actor.apply(obs));
-  const given = row("advantages");
-  const ddof = r.text("variant") === "jax" ? 0 : 1;
-  const deviation = given.variance(0, false, ddof).sqrt().add(1e-8);
-  const advantage = flag(r, "normalise_advantages", true) ? given.sub(given.mean()).div(deviation) : given;
-  const parts = {
-    logp: policy.logProb(row("actions")),
-    values: critic.apply(obs).reshape([-1]),
-    entropies: policy.entropy(),
-    old: row,
-  };
-  const terms = ppoTerms(r, parts, advantage, flag(r, "clip_vloss", true));
+  const terms = ppoTerms(r, {
+    logProb: policy.logProb(row("actions")),
+    oldLogProb: row("old_logp"),
+    entropy: policy.entropy(),
+    value: critic.apply(obs).reshape([-1]),
+    oldValue: row("old_values"),
+    returns: row("returns"),
+    advantage: row("advantages"),
+  });
   const gradient = set.gradients(terms.loss);
   const [beta1 = 0, beta2 = 0] = r.numbers("adam_betas");
-  adam(set, gradient, {
-    learningRate: row("lr"),
-    beta1,
-    beta2,
-    epsilon: r.number("adam_eps"),
-    clip: { norm: r.number("max_grad_norm"), form: r.text("variant") === "jax" ? "optax" : "torch" },
-  });
+  const given = { adamEps: r.number("adam_eps"), maxGradNorm: r.number("max_grad_norm") };
+  adam(set, gradient, { learningRate: row("lr"), beta1, beta2, ...adamOptions({ ...ppoConfig(r), ...given }) });
   next();
   const first = partsOf([set], "first_grads", () => gradient);
   return { ...terms, grad_norm: globalNorm(gradient), ...first, ...valuesOf([set]) };
@@ -205,27 +207,29 @@ function a2cUpdate(r: Recorded): Tensors {
   const [actor, critic] = nets as [Mlp, Mlp];
   const { row, next } = minibatches(r);
   const policy = categorical(actor.apply(row("obs")));
-  const given = row("advantages");
-  const deviation = given.variance(0, false, 1).sqrt().add(1e-8);
-  const advantage = flag(r, "normalise_advantages", false) ? given.sub(given.mean()).div(deviation) : given;
-  const pg_loss = policy.logProb(row("actions")).mul(advantage).mean().neg();
-  const v_loss = squaredError(critic.apply(row("obs")).reshape([-1]), row("returns"))
-    .mean()
-    .mul(r.number("value_scale"));
-  const entropy = policy.entropy().mean();
-  const loss = pg_loss.sub(entropy.mul(r.number("ent_coef"))).add(v_loss.mul(r.number("vf_coef")));
-  const gradient = set.gradients(loss);
-  const inside = flag(r, "eps_inside", false);
-  rmsprop(set, gradient, {
-    learningRate: r.number("lr"),
-    decay: r.number("alpha"),
-    epsilon: r.number("eps"),
-    epsilonPlace: inside ? "inside" : "outside",
-    initial: inside ? 1 : 0,
-    clip: r.number("max_grad_norm"),
+  const isRlox = r.text("variant") === "rlox";
+  const config = a2cSchema.parse({
+    ...(isRlox ? a2cPresets.rlox : a2cPresets.sb3),
+    entCoef: r.number("ent_coef"),
+    vfCoef: r.number("vf_coef"),
+    maxGradNorm: r.number("max_grad_norm"),
+    rmspropDecay: r.number("alpha"),
+    rmspropEps: r.number("eps"),
+    rmsprop: flag(r, "eps_inside", false) ? "tensorflow" : "torch",
+    normalizeAdvantage: flag(r, "normalise_advantages", false),
   });
+  const batch = {
+    logProb: policy.logProb(row("actions")),
+    entropy: policy.entropy(),
+    value: critic.apply(row("obs")).reshape([-1]),
+    returns: row("returns"),
+    advantage: row("advantages"),
+  };
+  const { policy_loss: pg_loss, value_loss: v_loss, ...others } = a2cLoss(batch, config);
+  const gradient = set.gradients(others.loss);
+  rmsprop(set, gradient, { learningRate: r.number("lr"), ...rmspropOptions(config) });
   next();
-  return { pg_loss, v_loss, entropy, loss, grad_norm: globalNorm(gradient), ...valuesOf([set]) };
+  return { pg_loss, v_loss, ...others, grad_norm: globalNorm(gradient), ...valuesOf([set]) };
 }
 
 /** Corrected values and advantages, from the last step to the first. */
@@ -324,8 +328,15 @@ export const UPDATES: { readonly [op: string]: CaseCode } = {
   ppo_update: ppoUpdate,
   ppo_terms: (r) => {
     const [logp, values, entropies] = [r.tensor("logp"), r.tensor("values"), r.tensor("entropies")];
-    const parts = { logp, values, entropies, old: (name: string) => r.tensor(name) };
-    const terms = ppoTerms(r, parts, r.tensor("advantages"), true);
+    const terms = ppoTerms(r, {
+      logProb: logp,
+      oldLogProb: r.tensor("old_logp"),
+      entropy: entropies,
+      value: values,
+      oldValue: r.tensor("old_values"),
+      returns: r.tensor("returns"),
+      advantage: r.tensor("advantages"),
+    });
     const by = { grad_logp: logp, grad_values: values, grad_entropies: entropies };
     const found = Object.entries(by).map(([path, x]): [string, Tensor] => [path, gradientOf(terms.loss, x)]);
     const { entropy: _, ...expected } = terms;
