@@ -53,7 +53,9 @@ export class CompiledWorld implements CompiledWorldParts {
   readonly #state: StateTree;
   readonly #arrays: StateArrays;
   readonly #own: { readonly [name: string]: State };
-  readonly #scalars: { readonly [name: string]: number };
+  /** A state, so that programs for other seeds are the same programs. */
+  readonly #seed: State;
+  readonly #limit: number;
   readonly #actions: State;
   readonly #control: State;
 
@@ -81,7 +83,8 @@ export class CompiledWorld implements CompiledWorldParts {
     this.#control = state("i32", [CONTROL.words]);
     const limit = checkedLimit(env.id, env.maxSteps, maxSteps);
     this.truncates = limit !== MOST_COUNT;
-    this.#scalars = { seed0: seed >>> 0, seed1: Math.floor(seed / 2 ** 32) >>> 0, first: 0, limit };
+    this.#seed = state("u32", [2], { name: "seed", from: [seed >>> 0, Math.floor(seed / 2 ** 32) >>> 0] });
+    this.#limit = limit;
     this.#reset();
   }
 
@@ -97,13 +100,22 @@ export class CompiledWorld implements CompiledWorldParts {
   #reset(): void {
     const arrays = Object.fromEntries(Object.entries(this.#own).map(([name, s]) => [name, s.array]));
     const { list: _, ...own } = arrays;
-    const { limit: __, ...scalars } = this.#scalars;
+    const [seed0, seed1] = this.#seed.array;
     const size = observationSize(this.env.observation);
     const which = state("bool", [this.n]);
     which.array.fill(WHICH.begin);
     (this.#own.episodes as State).array.fill(0);
     const obs = this.rollout.obs.array.subarray(-this.n * size);
-    const args = { ...own, ...scalars, state: this.#arrays, tables: this.env.tables, obs, which: which.array };
+    const args = {
+      ...own,
+      seed0,
+      seed1,
+      first: 0,
+      state: this.#arrays,
+      tables: this.env.tables,
+      obs,
+      which: which.array,
+    };
     // Once only: JavaScript, which has the same bits, is there at once.
     resetKernel(this.env, this.#params).on("js")(args as never);
     which.dispose();
@@ -124,7 +136,10 @@ export class CompiledWorld implements CompiledWorldParts {
     const kernel = stepKernel(this.env, this.#params, "same-step");
     call(kernel, {
       ...this.#own,
-      ...this.#scalars,
+      seed0: this.#seed.value.at(0, 0),
+      seed1: this.#seed.value.at(0, 1),
+      first: 0,
+      limit: this.#limit,
       ...this.rollout,
       state: this.#state,
       tables: statesOver(this.env.tables, "tables"),

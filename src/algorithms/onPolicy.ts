@@ -6,7 +6,6 @@
 import { z } from "zod";
 import type { Numerics } from "../ir/pipeline.ts";
 import { Parameters } from "../nn/index.ts";
-import { linearSchedule } from "../optim/index.ts";
 import type { TargetName } from "../targets/target.ts";
 import { randomState, type State, state, type Tensor } from "../tensor/index.ts";
 import { ActorCritic, type NetworkConfig } from "./actorCritic.ts";
@@ -38,14 +37,15 @@ export abstract class OnPolicy<C extends RolloutConfig & NetworkConfig> implemen
   protected readonly random: State;
   /** How many iterations are done. */
   protected readonly done: State;
-  /** How many there will be. */
-  protected readonly iterations: number;
+  /** How many there will be: a state, so that longer runs are the same programs. */
+  readonly #iterations: State;
   readonly #options: IterationOptions;
   #iteration: Iteration | undefined;
 
   constructor(world: World, config: C, { seed = 0, totalSteps, ...options }: OnPolicyOptions) {
     this.config = config;
-    this.iterations = Math.max(1, Math.ceil(totalSteps / (config.nEnvs * config.nSteps)));
+    const iterations = Math.max(1, Math.ceil(totalSteps / (config.nEnvs * config.nSteps)));
+    this.#iterations = state("f32", [], { name: "allIterations", from: [iterations] });
     this.random = randomState(seed);
     this.done = state("i32", [], { name: "iterations" });
     this.agent = new ActorCritic(world.env, config, new Parameters({ seed }));
@@ -83,7 +83,8 @@ export abstract class OnPolicy<C extends RolloutConfig & NetworkConfig> implemen
   /** What a number is when `done` iterations are done. */
   protected scheduledAt(value: ScheduledNumber, done: () => Tensor): number | Tensor {
     if (typeof value === "number") return value;
-    return linearSchedule({ from: Number(value.slice("lin_".length)), to: 0, steps: this.iterations })(done());
+    const remaining = done().div(this.#iterations.value).minimum(1).neg().add(1);
+    return remaining.mul(Number(value.slice("lin_".length)));
   }
 
   get parameters(): Parameters {
