@@ -75,6 +75,10 @@ const SHAPES: readonly Case[] = [
   { m: 61, k: 101, n: 83, turned: "a" },
   { m: 26, k: 100, n: 90, turned: "ab" },
   { m: 104, k: 70, n: 128, turned: "a" },
+  // Long enough for blocks of the inner axis: as the second factor lies, and packed; the last block is shorter.
+  { m: 64, k: 300, n: 64, turned: "a" },
+  { m: 21, k: 530, n: 17, turned: "a" },
+  { m: 60, k: 300, n: 272, turned: "a" },
 ];
 const named = ({ m, k, n, turned }: Case): string => `${m} x ${k} x ${n}${turned && ` with ${turned} turned`}`;
 

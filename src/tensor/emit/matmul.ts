@@ -37,6 +37,8 @@ const PACKED_TILES_OF_LINES = 8;
 const CHUNK_TILES = 8;
 /** As many rows, or more, where a tile has few of them for the width of its vectors. */
 const chunkTiles = ({ lanes }: TileMachine): number => Math.max(CHUNK_TILES, lanes);
+/** Elements of both factors that a chunk of rows and a panel of columns work on together in a block of the inner axis. */
+const BLOCK_ELEMENTS = 8192;
 
 interface Job {
   readonly b: Builder;
@@ -93,7 +95,8 @@ export function emitMatmul(
   const { lanes } = machine;
   if (isTurned(node.a) && n <= machine.rows && m >= lanes) return turned(job);
   const whole = n - (n % lanes);
-  if (!context.locations.has(node.b) || isFar(job, whole)) packed(job, whole);
+  const isNear = context.locations.has(node.b) && (depthFor(job, whole) !== undefined || !isFar(job, whole));
+  if (!isNear) packed(job, whole);
   else if (whole > 0) rowsTimes(job, columnsFrom(job, 0, whole));
   if (n > whole) odd(job, whole);
 }
@@ -139,6 +142,8 @@ function rowsTimes(job: Job, columns: Columns): void {
   const { b, m, machine } = job;
   const rows = rowsFor(columns, machine);
   const whole = Math.floor(m / rows);
+  const depth = depthFor(job, columns.count);
+  if (whole > 1 && depth) return blocksOfRows(job, columns, depth);
   if (whole === 1) tile(job, columns, rowAt(i32(0)), rows);
   else if (whole > 1)
     b.for("block", { begin: i32(0), end: i32(whole), axis: "parallel" }, (at) => {
@@ -146,20 +151,75 @@ function rowsTimes(job: Job, columns: Columns): void {
     });
   if (m > whole * rows) tile(job, columns, rowAt(i32(whole * rows)), m - whole * rows);
 }
+/**
+ * How long blocks of the inner axis are; none unless the first factor lies column after column, as in gradients of
+ * weights, and is long: then each step along the inner axis is to new lines of both factors, and what fits into the
+ * nearest cache has to serve a whole chunk of rows.
+ */
+function depthFor({ node, machine, inner }: Job, columns: number): number | undefined {
+  const depth = Math.floor(BLOCK_ELEMENTS / (columns + chunkTiles(machine) * machine.rows));
+  return isTurned(node.a) && depth >= 2 * LINE_ELEMENTS && inner >= 2 * depth ? depth : undefined;
+}
+/** What is done for each block of the inner axis, one after the other. */
+function eachBlock({ b, inner }: Job, depth: number, body: (block: Block) => void): void {
+  const blocks = Math.ceil(inner / depth);
+  b.for("block", { begin: i32(0), end: i32(blocks) }, (at) => {
+    const begin = b.let("begin", times(at, depth));
+    const end = plus(begin, i32(depth));
+    body({ begin, end: inner % depth ? b.let("end", binary("min", end, i32(inner))) : end });
+  });
+}
+/** Chunks of rows, each through the inner axis block by block. */
+function blocksOfRows(job: Job, columns: Columns, depth: number): void {
+  const { b, m, machine } = job;
+  const rows = rowsFor(columns, machine);
+  const whole = Math.floor(m / rows);
+  zero(job, columns);
+  const chunks = Math.ceil(whole / chunkTiles(machine));
+  const together = Math.ceil(whole / chunks);
+  b.for("chunk", { begin: i32(0), end: i32(chunks), axis: "parallel" }, (chunk) => {
+    const left = plus(i32(whole), times(chunk, -together));
+    const end = whole % together ? b.let("tiles", binary("min", left, i32(together))) : i32(together);
+    eachBlock(job, depth, (block) => {
+      b.for("t", { begin: i32(0), end }, (t) => {
+        const row = b.let("row", times(plus(times(chunk, together), t), rows));
+        tile(job, columns, rowAt(row), rows, block);
+      });
+    });
+  });
+  if (m > whole * rows) tile(job, columns, rowAt(i32(whole * rows)), m - whole * rows);
+}
+function zero({ b, node, m }: Job, columns: Columns): void {
+  b.for("i", { begin: i32(0), end: i32(m), axis: "parallel" }, (i) => {
+    b.for("j", { begin: i32(0), end: i32(columns.count), axis: "parallel" }, (j) => {
+      const { into, at } = columns.result(i, j);
+      b.store(into.buffer, at, constant(node.dtype, 0));
+    });
+  });
+}
 /** A single vector of columns leaves registers for more rows, where the compiler knows how to use them. */
 const rowsFor = ({ count }: Columns, { lanes, rows, vectors }: TileMachine): number =>
   count <= lanes && lanes >= 8 ? rows * vectors : rows;
 
-/** Some rows times some columns. */
-function tile({ b, node, context, machine, rows, inner }: Job, columns: Columns, first: Row, count: number): void {
+/** A part of the inner axis; sums go on from what results hold already. */
+interface Block {
+  readonly begin: Expr;
+  readonly end: Expr;
+}
+
+/** Some rows times some columns: all of the inner axis, or a block of it. */
+function tile(job: Job, columns: Columns, first: Row, count: number, block?: Block): void {
+  const { b, node, context, machine, rows, inner } = job;
   const { dtype } = node;
   b.for("j", { begin: i32(0), end: i32(columns.count), axis: "parallel" }, (j) => {
     const sums = Array.from({ length: count }, (_, r): Local => {
       const sum = b.local(`sum${r}`, dtype);
-      b.assign(sum, constant(dtype, 0));
+      const { into, at } = columns.result(below(first, r).number, j);
+      b.assign(sum, block ? load(into.buffer, at) : constant(dtype, 0));
       return sum;
     });
-    b.for("k", { begin: i32(0), end: i32(inner) }, (k) => {
+    const { begin, end } = block ?? { begin: i32(0), end: i32(inner) };
+    b.for("k", { begin, end }, (k) => {
       const elements = new Elements(b, context);
       const y = b.let("y", columns.factor(elements, k, j));
       sums.forEach((sum, r) => {
@@ -253,17 +313,23 @@ function throughPanels(job: Job, { first, panels, width }: Panels): void {
   const chunks = Math.ceil(tiles / together);
   const far = isTurned(node.a) && m * inner > NEAR_ELEMENTS && panels >= PACKED_TILES;
   const copies = far ? copiedRows(job, first, chunks) : undefined;
+  const depth = tiles > 1 ? depthFor(job, width) : undefined;
+  if (depth) eachPanel((columns) => zero(job, columns));
   if (tiles > 0)
     b.for("chunk", { begin: i32(0), end: i32(chunks), axis: "parallel" }, (chunk) => {
       const left = plus(i32(tiles), times(chunk, -together));
       const end = tiles % together ? b.let("end", binary("min", left, i32(together))) : i32(together);
       const own = copies ? { ...job, rows: copies.rows } : job;
       eachPanel((columns) => {
-        b.for("t", { begin: i32(0), end }, (t) => {
-          const number = b.let("row", plus(times(chunk, together * rows), times(t, rows)));
-          const within = copies ? b.let("within", plus(times(chunk, copies.length), times(t, rows))) : number;
-          tile(own, columns, { number, within }, rows);
-        });
+        const tilesOf = (block?: Block): void => {
+          b.for("t", { begin: i32(0), end }, (t) => {
+            const number = b.let("row", plus(times(chunk, together * rows), times(t, rows)));
+            const within = copies ? b.let("within", plus(times(chunk, copies.length), times(t, rows))) : number;
+            tile(own, columns, { number, within }, rows, block);
+          });
+        };
+        if (depth) eachBlock(job, depth, tilesOf);
+        else tilesOf();
       });
     });
   if (m > tiles * rows) eachPanel((columns) => tile(job, columns, rowAt(i32(tiles * rows)), m - tiles * rows));
