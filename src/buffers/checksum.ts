@@ -1,15 +1,15 @@
 /**
- * @file CRC-32 (the polynomial of zlib and PNG) of bytes, to tell a torn or damaged block from a whole one. Not against
- * forgery.
+ * @file Cyclic checksums of bytes, to tell a torn or damaged block from a whole one: CRC-32 (the polynomial of zlib and
+ * PNG) and CRC-32C (Castagnoli's, of TensorFlow's record files). Not against forgery.
  */
-const POLYNOMIAL = 0xedb88320;
 
-function makeTable(): Uint32Array {
+/** The bits of a polynomial are reversed: the highest power stands in the lowest bit. */
+function makeTable(polynomial: number): Uint32Array {
   // Eight tables: eight bytes at a time.
   const table = new Uint32Array(8 * 256);
   for (let n = 0; n < 256; n++) {
     let c = n;
-    for (let k = 0; k < 8; k++) c = c & 1 ? (c >>> 1) ^ POLYNOMIAL : c >>> 1;
+    for (let k = 0; k < 8; k++) c = c & 1 ? (c >>> 1) ^ polynomial : c >>> 1;
     table[n] = c;
   }
   for (let n = 0; n < 256; n++) {
@@ -21,12 +21,8 @@ function makeTable(): Uint32Array {
   }
   return table;
 }
-let made: Uint32Array | undefined;
 
-/** The CRC-32 of bytes; `start` continues an earlier one. */
-export function crc32(bytes: Uint8Array, start = 0): number {
-  made ??= makeTable();
-  const table = made;
+function checksum(bytes: Uint8Array, start: number, table: Uint32Array): number {
   const at = (t: number, n: number): number => table[t * 256 + n] as number;
   let c = ~start >>> 0;
   let i = 0;
@@ -46,3 +42,18 @@ export function crc32(bytes: Uint8Array, start = 0): number {
   for (; i < bytes.length; i++) c = at(0, (c ^ (bytes[i] as number)) & 255) ^ (c >>> 8);
   return ~c >>> 0;
 }
+
+/** Tables are made at the first use. */
+function checksumBy(polynomial: number): (bytes: Uint8Array, start?: number) => number {
+  let table: Uint32Array | undefined;
+  return (bytes, start = 0) => {
+    table ??= makeTable(polynomial);
+    return checksum(bytes, start, table);
+  };
+}
+
+/** The CRC-32 of bytes; `start` continues an earlier one. */
+export const crc32 = checksumBy(0xedb88320);
+
+/** The CRC-32C of bytes; `start` continues an earlier one. */
+export const crc32c = checksumBy(0x82f63b78);
