@@ -6,7 +6,7 @@
  */
 import { z } from "zod";
 import { categorical, gaussian, multiDiscrete } from "../distributions/index.ts";
-import { EnvironmentError, observationSize } from "../envs/define.ts";
+import { choiceCount, EnvironmentError, maskSize, observationSize } from "../envs/define.ts";
 import type { VectorEnv } from "../envs/vector/face.ts";
 import {
   activate,
@@ -143,8 +143,16 @@ export class ActorCritic {
     return obs.reshape(obs.shape.slice(0, -1)).to("i32").sub(observation.start).oneHot(observation.n);
   }
 
+  /** Which choices are allowed, where observations say so. */
+  #mask(obs: Tensor): { readonly mask?: Tensor } {
+    const { observation, action } = this.#spaces;
+    const count = maskSize(observation, action);
+    const size = observationSize(observation);
+    return count === 0 ? {} : { mask: obs.slice(-1, size - count, size).gt(0.5) };
+  }
+
   policy(obs: Tensor): ActionDistribution {
-    return this.#distribution(this.#actor.apply(this.#features(obs)));
+    return this.#distribution(this.#actor.apply(this.#features(obs)), obs);
   }
   /** One number for each observation. */
   value(obs: Tensor): Tensor {
@@ -154,19 +162,19 @@ export class ActorCritic {
     const features = this.#features(obs);
     const hidden = this.#actor.apply(features);
     const other = this.#critic === this.#actor ? hidden : this.#critic.apply(features);
-    return { policy: this.#distribution(hidden), value: this.#valueOf(other) };
+    return { policy: this.#distribution(hidden, obs), value: this.#valueOf(other) };
   }
   #valueOf(hidden: Tensor): Tensor {
     return this.#heads.value.apply(hidden).reshape(hidden.shape.slice(0, -1));
   }
-  #distribution(hidden: Tensor): ActionDistribution {
+  #distribution(hidden: Tensor, obs: Tensor): ActionDistribution {
     const { action } = this.#spaces;
     const head = this.#heads.policy.apply(hidden);
     switch (action.kind) {
       case "discrete":
-        return categorical(head);
+        return categorical(head, this.#mask(obs));
       case "multiDiscrete":
-        return multiDiscrete(head, action.counts);
+        return multiDiscrete(head, action.counts, this.#mask(obs));
       case "box":
         return gaussian(head, this.parameters.value("logStd"));
       default:
@@ -197,15 +205,4 @@ function featuresOf({ observation }: Spaces): number {
   return observation.kind === "discrete" ? observation.n : observationSize(observation);
 }
 /** Numbers that the last layer of the actor gives. */
-function logitsOf(action: Spaces["action"]): number {
-  switch (action.kind) {
-    case "discrete":
-      return action.n;
-    case "multiDiscrete":
-      return action.counts.reduce((sum, n) => sum + n, 0);
-    case "box":
-      return actionShape(action)[0] as number;
-    default:
-      return action satisfies never;
-  }
-}
+const logitsOf = (action: Spaces["action"]): number => choiceCount(action) || (actionShape(action)[0] as number);

@@ -4,7 +4,7 @@
  *
  * Statistics are kept in double precision and updated before they are used; what was learned travels with the states.
  */
-import { type State, state, type Tensor, where } from "../tensor/index.ts";
+import { iota, type State, state, type Tensor, where } from "../tensor/index.ts";
 
 /** The weight of the starting mean 0 and variance 1. */
 const INITIAL_COUNT = 1e-4;
@@ -45,9 +45,14 @@ class Moments {
 
 export class ObservationNorm {
   readonly #moments: Moments;
+  readonly #size: number;
+  readonly #plain: number;
 
-  constructor(size: number) {
+  /** The last numbers of an observation may be left as they are: masks of actions. */
+  constructor(size: number, plain = 0) {
     this.#moments = new Moments("observations", size);
+    this.#size = size;
+    this.#plain = plain;
   }
   get states(): readonly State[] {
     return this.#moments.states;
@@ -59,7 +64,8 @@ export class ObservationNorm {
   apply(obs: Tensor): Tensor {
     const { mean, variance } = this.#moments;
     const deviation = variance.value.add(EPSILON).sqrt();
-    return obs.to("f64").sub(mean.value).div(deviation).clamp(-CLIP, CLIP).to("f32");
+    const normal = obs.to("f64").sub(mean.value).div(deviation).clamp(-CLIP, CLIP).to("f32");
+    return this.#plain === 0 ? normal : where(iota(this.#size).lt(this.#size - this.#plain), normal, obs);
   }
 }
 

@@ -61,7 +61,7 @@ export const ppoPresets = {
     valueLossScale: 1,
     entCoef: 0,
   },
-  rlox: {},
+  rlox: { bootstrap: "carried" },
   benchback: {
     nEnvs: 32,
     nSteps: 256,

@@ -6,9 +6,9 @@
  * "never" treats both as ended for good, as some references do.
  */
 import { z } from "zod";
-import { EnvironmentError, observationSize } from "../envs/define.ts";
+import { EnvironmentError, maskSize, observationSize } from "../envs/define.ts";
 import { randomKey, repeat, type State, state, type Tensor, where } from "../tensor/index.ts";
-import type { ActorCritic } from "./actorCritic.ts";
+import type { ActorCritic, Spaces } from "./actorCritic.ts";
 import { EpisodeStatistics } from "./episodes.ts";
 import { ObservationNorm, RewardNorm } from "./normalise.ts";
 import { lastRow, type World } from "./world.ts";
@@ -23,8 +23,11 @@ export const rolloutKeys = {
   gaeLambda: z.number().min(0).max(1).default(0.95),
   normalizeObs: z.boolean().default(false),
   normalizeReward: z.boolean().default(false),
-  /** Whether an episode that a time limit cut off counts on with the value of its last observation. */
-  bootstrap: z.enum(["truncated", "never"]).default("truncated"),
+  /**
+   * What an episode that a time limit cut off is worth from there on: the value of its last observation; nothing; or, as
+   * in rlox, that value and what the next episode brings, whose advantages run on into this one.
+   */
+  bootstrap: z.enum(["truncated", "never", "carried"]).default("truncated"),
 };
 export type RolloutConfig = z.output<z.ZodObject<typeof rolloutKeys>>;
 
@@ -66,7 +69,7 @@ export class Rollout {
     this.advantages = rows("advantages", steps);
     this.#running = state("f32", [n], { name: "running" });
     this.episodes = new EpisodeStatistics(world);
-    this.#observationNorm = normalizeObs ? new ObservationNorm(size) : undefined;
+    this.#observationNorm = normalizeObs ? observationNormOf(world.env) : undefined;
     this.#rewardNorm = normalizeReward ? new RewardNorm(n, gamma) : undefined;
     this.seen = normalizeObs ? rows("seen", steps + 1, size) : rollout.obs;
     this.#finalSeen = normalizeObs ? rows("finalSeen", steps, size) : rollout.finalObs;
@@ -126,19 +129,22 @@ export class Rollout {
     const { terminated, truncated } = this.world.rollout;
     const { steps, values } = this;
     values.assignRow(steps, this.agent.value(this.seen.value.at(0, steps)));
-    const cut = bootstrap === "truncated" && this.world.truncates ? this.agent.value(this.#finalSeen.value) : undefined;
+    const isCut = bootstrap !== "never" && this.world.truncates;
+    const cut = isCut ? this.agent.value(this.#finalSeen.value) : undefined;
+    const carries = bootstrap === "carried";
     this.#running.assign(0);
     repeat(steps, (k) => {
       const t = k.neg().add(steps - 1);
       const at = (column: State): Tensor => column.value.gather(t);
-      const over = at(terminated).or(at(truncated));
       const after = values.value.gather(t.add(1));
-      const next = cut ? where(at(truncated), cut.gather(t), after) : after;
-      const ended = cut ? at(terminated) : over;
+      const last = cut?.gather(t);
+      const next = last ? where(at(truncated), carries ? last.add(after) : last, after) : after;
+      const over = at(terminated).or(at(truncated));
       const delta = at(this.rewards)
-        .add(where(ended, 0, next.mul(gamma)))
+        .add(where(last ? at(terminated) : over, 0, next.mul(gamma)))
         .sub(at(values));
-      this.#running.assign(delta.add(where(over, 0, this.#running.value.mul(gamma * gaeLambda))));
+      const further = this.#running.value.mul(gamma * gaeLambda);
+      this.#running.assign(delta.add(where(carries ? at(terminated) : over, 0, further)));
       this.advantages.assignRow(t, this.#running.value);
     });
   }
@@ -156,6 +162,10 @@ export class Rollout {
     return this.flat(this.advantages).variance().div(this.returns.variance()).neg().add(1);
   }
 }
+
+/** A normaliser for an environment's observations; masks of actions in them stay as they are. */
+export const observationNormOf = ({ observation, action }: Spaces): ObservationNorm =>
+  new ObservationNorm(observationSize(observation), maskSize(observation, action));
 
 /** To mean 0 and deviation 1. */
 export function normalised(x: Tensor, ddof: 0 | 1): Tensor {

@@ -20,7 +20,8 @@ os.dup2(2, 1)
 task = json.loads(sys.stdin.readline())
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):
     os.environ[name] = str(task["threads"])
-os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+if task["threads"] == 1:
+    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 import numpy as np
 DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "u32": np.uint32, "u8": np.uint8}
 NAMES = {np.dtype(value): name for name, value in DTYPES.items()}
@@ -34,12 +35,13 @@ def hexed(value):
         value = value.astype(np.float64)
     return [NAMES[value.dtype], value.tobytes().hex()]
 
-def arm(name, framework, run, outputs=None, samples=None):
-    """Registers run() for the clock; outputs maps names to arrays for the gate; slow arms may ask for fewer samples."""
+def arm(name, framework, run, outputs=None, samples=None, before=None):
+    """Registers run() for the clock; outputs maps names to arrays for the gate; slow arms may ask for fewer samples;
+    before() is called before every run(), outside the clock."""
     out = {key: hexed(value) for key, value in (outputs or {}).items()}
     print(framework, name, file=sys.stderr)
     catalogue["arms"].append({"name": name, "framework": framework, "outputs": out, "samples": samples})
-    runs.append(run)
+    runs.append((run, before))
 
 def package(name):
     """Imports a package and notes its version; None, and a note, when it is not there."""
@@ -51,7 +53,10 @@ def package(name):
         catalogue["skipped"][name] = str(error)
         return None
 
-def taken(run, calls):
+def taken(entry, calls):
+    run, before = entry
+    if before and calls > 1: return sum(taken(entry, 1) for _ in range(calls))
+    if before: before()
     span = range(calls)
     begin = time.perf_counter_ns()
     for _ in span: run()
@@ -66,8 +71,8 @@ def serve():
     say(catalogue)
     for line in sys.stdin:
         turn = json.loads(line)
-        run = runs[turn["arm"]]
-        say([taken(run, 1) for _ in range(turn["calls"])] if turn["each"] else taken(run, turn["calls"]))
+        entry = runs[turn["arm"]]
+        say([taken(entry, 1) for _ in range(turn["calls"])] if turn["each"] else taken(entry, turn["calls"]))
 `;
 
 type WireArray = readonly [dtype: StorageType, hex: string];
@@ -149,14 +154,25 @@ export class PythonPeers {
   }
 }
 
+/** The Python of a group; undefined where peers are not asked for or, with a note, cannot be had. */
+export async function pythonOf(recorder: Recorder, group: PeerGroupName): Promise<string | undefined> {
+  if (!recorder.options.peers) return undefined;
+  try {
+    return await ensurePeers(PEER_GROUPS[group], { root: process.cwd(), say: (line) => recorder.say(line) });
+  } catch (error) {
+    if (!(error instanceof PeerError)) throw error;
+    recorder.skip(`peers of the group ${group}`, error.message);
+    return undefined;
+  }
+}
+
 /** Starts a suite's script; no arms where peers are not asked for, or, with a note, where that is not possible. */
 export async function startPython(recorder: Recorder, task: PythonTask): Promise<PythonPeers> {
-  if (!recorder.options.peers) return new PythonPeers(recorder);
-  const say = (line: string): void => recorder.say(line);
+  const python = await pythonOf(recorder, task.group);
+  if (python === undefined) return new PythonPeers(recorder);
   const arrays = Object.fromEntries(Object.entries(task.arrays).map(([name, array]) => [name, toWire(array)]));
   try {
-    const python = await ensurePeers(PEER_GROUPS[task.group], { root: process.cwd(), say });
-    const started = new PeerProcess(python, PRELUDE + task.script, say);
+    const started = new PeerProcess(python, PRELUDE + task.script, (line) => recorder.say(line));
     const found = (await started.ask({ ...task.input, threads: task.threads ?? 1, arrays })) as Catalogue;
     for (const [name, version] of Object.entries(found.versions)) recorder.version(name, version);
     for (const [name, reason] of Object.entries(found.skipped)) recorder.skip(`peer ${name}`, reason);

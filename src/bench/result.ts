@@ -42,7 +42,7 @@ export interface Comparison {
 export interface Bar {
   readonly id: string;
   readonly what: string;
-  /** Such as ">= 0.9x" or "<= 30 ms". */
+  /** Such as ">= 0.9x", "<= 30 ms", or "a figure in %" for one that is only told. */
   readonly required: string;
   readonly measured: number | null;
   readonly met: boolean;
@@ -111,24 +111,31 @@ export function makeComparison(
   };
 }
 
-/** What a bar asks: a number with its unit, and which side of it is good. */
-export interface BarSpec {
+/** A figure that is to be told, whatever it is. */
+export interface FigureSpec {
   readonly id: string;
   readonly what: string;
+  readonly unit: "x" | "us" | "ms" | "s" | "ns" | "%";
+}
+/** What a bar asks: a number with its unit, and which side of it is good. */
+export interface BarSpec extends FigureSpec {
   readonly relation: ">=" | "<=";
   readonly limit: number;
-  readonly unit: "x" | "us" | "ms" | "s" | "ns" | "%";
+}
+
+function requiredOf(spec: BarSpec | FigureSpec): string {
+  if (!("limit" in spec)) return `a figure in ${spec.unit}`;
+  return `${spec.relation} ${spec.limit}${spec.unit === "x" ? "x" : ` ${spec.unit}`}`;
+}
+function isMet(spec: BarSpec | FigureSpec, measured: number): boolean {
+  if (!("limit" in spec)) return true;
+  return spec.relation === ">=" ? measured >= spec.limit : measured <= spec.limit;
 }
 
 /** A bar with its figure, in the bar's own unit; with a reason instead where there is none. */
-export function makeBar(spec: BarSpec, measured: number | { readonly reason: string }): Bar {
-  const required = `${spec.relation} ${spec.limit}${spec.unit === "x" ? "x" : ` ${spec.unit}`}`;
-  const head = { id: spec.id, what: spec.what, required };
+export function makeBar(spec: BarSpec | FigureSpec, measured: number | { readonly reason: string }): Bar {
+  const head = { id: spec.id, what: spec.what, required: requiredOf(spec) };
   if (typeof measured !== "number") return { ...head, measured: null, met: false, reason: measured.reason };
   if (!Number.isFinite(measured)) return { ...head, measured: null, met: false, reason: `measured ${measured}` };
-  return {
-    ...head,
-    measured: round(measured),
-    met: spec.relation === ">=" ? measured >= spec.limit : measured <= spec.limit,
-  };
+  return { ...head, measured: round(measured), met: isMet(spec, measured) };
 }

@@ -1,10 +1,9 @@
 /**
- * @file What is computed from samples: percentiles, and the confidence interval of a ratio of medians.
+ * @file What a bench computes from samples: their quantiles, and how many times faster one side is.
  *
- * Percentiles interpolate linearly between neighbouring samples. The interval is a percentile bootstrap: both sides
- * are drawn again with replacement, independently. Draws come from a fixed seed, so that a report made twice from
- * the same samples is the same.
+ * The interval of a ratio is a bootstrap of both sides, drawn independently from a fixed seed.
  */
+import { bootstrap, mean, median, quantile, sortedCopy } from "../stats/index.ts";
 
 export interface Summary {
   readonly median: number;
@@ -16,49 +15,17 @@ export interface Summary {
   readonly max: number;
 }
 
-/** The value below which a share `q` (0 to 1) of the sorted samples lies. */
-export function percentile(sorted: ArrayLike<number>, q: number): number {
-  if (sorted.length === 0) throw new RangeError("percentile of no samples");
-  const place = q * (sorted.length - 1);
-  const below = sorted[Math.floor(place)] ?? Number.NaN;
-  const above = sorted[Math.ceil(place)] ?? Number.NaN;
-  return below + (above - below) * (place - Math.floor(place));
-}
-
-const sortedCopy = (samples: readonly number[]): Float64Array => Float64Array.from(samples).sort();
-
-export const median = (samples: readonly number[]): number => percentile(sortedCopy(samples), 0.5);
-
 export function summarise(samples: readonly number[]): Summary {
   const sorted = sortedCopy(samples);
   return {
-    median: percentile(sorted, 0.5),
-    mean: sorted.reduce((sum, x) => sum + x, 0) / sorted.length,
-    p25: percentile(sorted, 0.25),
-    p75: percentile(sorted, 0.75),
-    p99: percentile(sorted, 0.99),
-    min: percentile(sorted, 0),
-    max: percentile(sorted, 1),
+    median: quantile(sorted, 0.5),
+    mean: mean(sorted),
+    p25: quantile(sorted, 0.25),
+    p75: quantile(sorted, 0.75),
+    p99: quantile(sorted, 0.99),
+    min: quantile(sorted, 0),
+    max: quantile(sorted, 1),
   };
-}
-
-/** Uniform integers below a limit, from a seed: a 32-bit counter through a bit mixer. */
-function drawer(seed: number): (limit: number) => number {
-  let counter = seed >>> 0;
-  return (limit) => {
-    counter = (counter + 0x9e3779b9) >>> 0;
-    let x = counter;
-    x = Math.imul(x ^ (x >>> 16), 0x21f0aaad);
-    x = Math.imul(x ^ (x >>> 15), 0x735a2d97);
-    x = (x ^ (x >>> 15)) >>> 0;
-    return Math.floor((x / 0x1_0000_0000) * limit);
-  };
-}
-
-function resampledMedian(samples: readonly number[], draw: (limit: number) => number): number {
-  const again = new Float64Array(samples.length);
-  for (let i = 0; i < again.length; i++) again[i] = samples[draw(samples.length)] ?? Number.NaN;
-  return percentile(again.sort(), 0.5);
 }
 
 export interface Ratio {
@@ -72,13 +39,7 @@ const RESAMPLES = 1000;
 
 /** How many times faster `ours` is than `baseline`, with a 95 % interval. */
 export function speedup(ours: readonly number[], baseline: readonly number[], seed = 1): Ratio {
-  const draw = drawer(seed);
-  const ratios = new Float64Array(RESAMPLES);
-  for (let k = 0; k < RESAMPLES; k++) ratios[k] = resampledMedian(baseline, draw) / resampledMedian(ours, draw);
-  ratios.sort();
-  return {
-    ratio: median(baseline) / median(ours),
-    low: percentile(ratios, 0.025),
-    high: percentile(ratios, 0.975),
-  };
+  const middle = (drawn: Float64Array | undefined): number => quantile((drawn ?? new Float64Array()).sort(), 0.5);
+  const [low, high] = bootstrap([ours, baseline], ([o, b]) => middle(b) / middle(o), { resamples: RESAMPLES, seed });
+  return { ratio: median(baseline) / median(ours), low, high };
 }

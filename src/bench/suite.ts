@@ -6,11 +6,13 @@
  */
 import { UsageError } from "../platform/errors.ts";
 import { didYouMean } from "../platform/suggest.ts";
+import { median } from "../stats/index.ts";
 import { GateError } from "./gate.ts";
 import {
   type Bar,
   type BarSpec,
   type Comparison,
+  type FigureSpec,
   makeBar,
   makeComparison,
   makeRow,
@@ -20,9 +22,8 @@ import {
   type RowHead,
   type Skipped,
 } from "./result.ts";
-import { median } from "./statistics.ts";
 import { systemBlock } from "./system.ts";
-import { type Arm, FULL, measure, measureEach, QUICK, type TimingOptions } from "./timing.ts";
+import { type Arm, FULL, measure, measureEach, measureTurns, QUICK, type TimingOptions } from "./timing.ts";
 
 export interface BenchOptions {
   readonly quick: boolean;
@@ -84,6 +85,11 @@ export class Recorder {
     return this.#measured(workload, () => measureEach(workload.arms, calls));
   }
 
+  /** The same for work that takes seconds: so many rounds of one call of each arm, without warm-up. */
+  turns(workload: Workload, rounds: number): Promise<Samples> {
+    return this.#measured(workload, () => measureTurns(workload.arms, rounds));
+  }
+
   async #measured(workload: Workload, take: () => Promise<Samples>): Promise<Samples> {
     this.say(`${workload.name}: ${workload.arms.map((arm) => arm.framework).join(", ")}`);
     if (!this.passes(workload.name, workload.gate)) return new Map();
@@ -121,8 +127,8 @@ export class Recorder {
     return comparison.speedup;
   }
 
-  /** States a bar; without a figure it is not met, and `reason` says why there is none. */
-  bar(spec: BarSpec, measured: number | undefined, reason = "not measured in this run"): void {
+  /** States a bar, or a figure to be told; without a figure it is not met, and `reason` says why there is none. */
+  bar(spec: BarSpec | FigureSpec, measured: number | undefined, reason = "not measured in this run"): void {
     this.#bars.push(makeBar(spec, measured ?? { reason }));
   }
 

@@ -10,6 +10,7 @@ import { llmSuite } from "./suites/llm.ts";
 import { nnSuite } from "./suites/nn.ts";
 import { optimisationsSuite } from "./suites/optimisations.ts";
 import { rolloutSuite } from "./suites/rollout.ts";
+import { trainSuite } from "./suites/train.ts";
 
 export const SUITES: readonly Suite[] = [
   buffersSuite,
@@ -20,4 +21,5 @@ export const SUITES: readonly Suite[] = [
   nnSuite,
   optimisationsSuite,
   rolloutSuite,
+  trainSuite,
 ];

@@ -103,7 +103,25 @@ export async function measure(
 ): Promise<Map<string, readonly number[]>> {
   const prepared = arms.map((arm) => prepare(arm, options, clock));
   for (const one of prepared) await calibrate(one, options, clock);
-  for (let round = 0; round < options.samples; round++) {
+  return takeTurns(prepared, options.samples);
+}
+
+/** The same for work that takes seconds: so many rounds of one call each, without warm-up. */
+export function measureTurns(
+  arms: readonly Arm[],
+  rounds: number,
+  clock: Clock = systemClock,
+): Promise<Map<string, readonly number[]>> {
+  const options = { samples: rounds, sampleNs: 0, warmUpNs: 0 };
+  return takeTurns(
+    arms.map((arm) => prepare(arm, options, clock)),
+    rounds,
+  );
+}
+
+/** Rounds of one sample of each, in an order that rotates. */
+async function takeTurns(prepared: readonly Prepared[], rounds: number): Promise<Map<string, readonly number[]>> {
+  for (let round = 0; round < rounds; round++) {
     for (let k = 0; k < prepared.length; k++) {
       const one = prepared[(round + k) % prepared.length] as Prepared;
       if (one.samples.length < one.wanted) one.samples.push((await one.time(one.batch)) / one.batch);

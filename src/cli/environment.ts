@@ -6,11 +6,13 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { MNIST_BANDIT, mnistBandit } from "../envs/bsuite/mnistBandit.ts";
 import type { Environment } from "../envs/define.ts";
+import type { GameKind } from "../envs/objects/game.ts";
 import { environment, UnknownEnvironmentError } from "../envs/registry.ts";
 import { UsageError } from "../platform/errors.ts";
 import { loadUserModule } from "../platform/loader.ts";
 
-const isFile = (what: string): boolean => /\.m?[jt]s$/.test(what);
+/** Whether an environment is told as a file. */
+export const isFile = (what: string): boolean => /\.m?[jt]s$/.test(what);
 
 /** Whether a value looks like what `defineEnv` makes; it may come from another copy of the package. */
 function isEnvironment(value: unknown): value is Environment {
@@ -19,10 +21,21 @@ function isEnvironment(value: unknown): value is Environment {
   return typeof id === "string" && [state, observation, action, functions].every((part) => typeof part === "object");
 }
 
-async function fromFile(path: string, name: string | undefined): Promise<Environment> {
+/** Whether a value looks like games of JavaScript: how they are made, and their spaces. */
+function isGameKind(value: unknown): value is GameKind {
+  if (typeof value !== "object" || value === null) return false;
+  const { make, observation, action } = value as Partial<GameKind>;
+  return typeof make === "function" && typeof observation === "object" && typeof action === "object";
+}
+
+async function fromFile<E extends Environment | GameKind>(
+  path: string,
+  name: string | undefined,
+  is: (value: unknown) => value is E,
+): Promise<E> {
   if (!existsSync(path)) throw new UsageError(`there is no file ${resolve(path)}`);
   const exported = await loadUserModule(path);
-  const found = Object.entries(exported).filter(([, value]) => isEnvironment(value)) as [string, Environment][];
+  const found = Object.entries(exported).filter(([, value]) => is(value)) as [string, E][];
   const names = found.map(([own]) => own).join(", ");
   if (found.length === 0)
     throw new UsageError(`${path} exports no environment; export what defineEnv({ ... }) returns`);
@@ -59,7 +72,7 @@ export interface EnvironmentOptions {
 
 /** The environment of an id or a file. */
 export async function loadEnvironment(what: string, options: EnvironmentOptions = {}): Promise<Environment> {
-  if (isFile(what)) return fromFile(what, options.export);
+  if (isFile(what)) return fromFile(what, options.export, isEnvironment);
   if (what === MNIST_BANDIT.id) {
     if (options.data === undefined)
       throw new UsageError(`${what} is made of pictures: name the folder with the MNIST files with --data <folder>`);
@@ -71,4 +84,14 @@ export async function loadEnvironment(what: string, options: EnvironmentOptions 
     if (error instanceof UnknownEnvironmentError) throw new UsageError(error.message);
     throw error;
   }
+}
+
+/** The same for training, which takes games of JavaScript, too. */
+export async function loadTrainingEnvironment(
+  what: string,
+  options: EnvironmentOptions = {},
+): Promise<Environment | GameKind> {
+  if (!isFile(what)) return loadEnvironment(what, options);
+  const isEither = (value: unknown): value is Environment | GameKind => isEnvironment(value) || isGameKind(value);
+  return fromFile(what, options.export, isEither);
 }

@@ -1,28 +1,44 @@
 #!/usr/bin/env node
 /**
  * @file The command line: parses, calls, prints. Exit codes: 0 fine, 1 it failed, 2 wrong usage.
+ *
+ * Commands are loaded when they are asked for, so that each starts with what it needs and no more.
  */
 import { Command, CommanderError } from "commander";
 import { LockstepError, UsageError } from "../platform/errors.ts";
-import { addBench } from "./bench.ts";
-import { addCheck } from "./check.ts";
-import { addDoctor } from "./doctor.ts";
-import { addEnvs } from "./envs.ts";
-import { addPlay } from "./play.ts";
-import { addTour } from "./tour.ts";
 
-function makeProgram(exit: (code: number) => void): Command {
+type Exit = (code: number) => void;
+type Add = (program: Command, exit: Exit) => void;
+
+/** All commands, in the order of the help. */
+const COMMANDS: { readonly [name: string]: () => Promise<Add> } = {
+  train: async () => (await import("./train.ts")).addTrain,
+  resume: async () => (await import("./resume.ts")).addResume,
+  eval: async () => (await import("./evaluate.ts")).addEvaluate,
+  enjoy: async () => (await import("./enjoy.ts")).addEnjoy,
+  report: async () => (await import("./report.ts")).addReport,
+  compare: async () => (await import("./compare.ts")).addCompare,
+  profile: async () => (await import("./profile.ts")).addProfile,
+  algos: async () => (await import("./algos.ts")).addAlgos,
+  envs: async () => (await import("./envs.ts")).addEnvs,
+  play: async () => (await import("./play.ts")).addPlay,
+  check: async () => (await import("./check.ts")).addCheck,
+  doctor: async () => (await import("./doctor.ts")).addDoctor,
+  bench: async () => (await import("./bench.ts")).addBench,
+  demo: async () => (await import("./demo.ts")).addDemo,
+  tour: async () => (await import("./tour.ts")).addTour,
+};
+
+async function makeProgram(first: string | undefined, exit: Exit): Promise<Command> {
   const program = new Command("lockstep")
-    .description("Plain TypeScript functions, compiled to JavaScript, WebAssembly SIMD and native code.")
+    .description("Reinforcement learning that compiles: train, look, measure.")
     .enablePositionalOptions()
     .showSuggestionAfterError()
     .exitOverride();
-  addEnvs(program);
-  addPlay(program);
-  addCheck(program, exit);
-  addDoctor(program);
-  addBench(program, exit);
-  addTour(program);
+  const isKnown = first !== undefined && Object.hasOwn(COMMANDS, first);
+  // Help and suggestions need all of them.
+  const loaders = isKnown ? [COMMANDS[first] as () => Promise<Add>] : Object.values(COMMANDS);
+  for (const add of await Promise.all(loaders.map((load) => load()))) add(program, exit);
   return program;
 }
 
@@ -44,12 +60,14 @@ async function main(): Promise<void> {
     if (error.code === "EPIPE") process.exit(0);
     throw error;
   });
+  const exit = (code: number): void => {
+    process.exitCode = code;
+  };
   try {
-    await makeProgram((code) => {
-      process.exitCode = code;
-    }).parseAsync();
+    const program = await makeProgram(process.argv[2], exit);
+    await program.parseAsync();
   } catch (error) {
-    process.exitCode = report(error);
+    exit(report(error));
   }
 }
 

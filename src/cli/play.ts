@@ -9,9 +9,10 @@ import { describeSpace } from "../envs/spaces.ts";
 import { isActionNumber } from "../envs/vector/spaces.ts";
 import { UsageError } from "../platform/errors.ts";
 import { type EnvironmentOptions, loadEnvironment } from "./environment.ts";
-import { keysFor, keysIn } from "./keys.ts";
-import { Game, type PlayOptions, playInTerminal, playPlain, type Terminal } from "./player.ts";
-import { hasColours } from "./text.ts";
+import { keysFor } from "./keys.ts";
+import { whole } from "./options.ts";
+import { Game, type PlayOptions, playInTerminal, playPlain } from "./player.ts";
+import { ownTerminal } from "./terminal.ts";
 
 interface CommandOptions extends EnvironmentOptions {
   readonly actions?: readonly number[];
@@ -25,13 +26,6 @@ interface CommandOptions extends EnvironmentOptions {
 const DEFAULT_STEPS = 200;
 const DEFAULT_FPS = 20;
 
-function whole(least: number, most: number) {
-  return (text: string): number => {
-    const value = Number(text);
-    if (text.trim() !== "" && Number.isSafeInteger(value) && value >= least && value <= most) return value;
-    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
-  };
-}
 function numbers(text: string): readonly number[] {
   const values = text.split(",").map((part) => (part.trim() === "" ? Number.NaN : Number(part)));
   if (values.some(Number.isNaN)) throw new InvalidArgumentError("It must be numbers with commas between them.");
@@ -51,42 +45,6 @@ function actionRows(env: Environment, values: readonly number[]): number[][] {
       `--actions: ${values[wrong]} is not in ${describeSpace(env.action)}, the actions of ${env.id}`,
     );
   return Array.from({ length: values.length / size }, (_, k) => values.slice(k * size, (k + 1) * size));
-}
-
-/** The process's own terminal; keys come one by one and are not shown. */
-function ownTerminal(): Terminal {
-  const { stdin, stdout } = process;
-  return {
-    write: (text) => void stdout.write(text),
-    get columns() {
-      return stdout.columns ?? 80;
-    },
-    get rows() {
-      return stdout.rows ?? 24;
-    },
-    colour: hasColours(stdout),
-    onKey: (handle) => {
-      const raw = stdin.isTTY === true;
-      const data = (text: string): void => {
-        for (const key of keysIn(text)) handle(key);
-      };
-      const interrupted = (): void => handle("q");
-      if (raw) {
-        stdin.setRawMode(true);
-        stdin.setEncoding("utf8");
-        stdin.on("data", data);
-        stdin.resume();
-      }
-      for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, interrupted);
-      return () => {
-        for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.off(signal, interrupted);
-        if (!raw) return;
-        stdin.off("data", data);
-        stdin.setRawMode(false);
-        stdin.pause();
-      };
-    },
-  };
 }
 
 /** Writes a picture of how things stand. */

@@ -37,6 +37,9 @@ export class Game {
   get over(): boolean {
     return this.#over;
   }
+  get observation(): ArrayLike<number> {
+    return this.#vec.out.obs;
+  }
   randomAction(): readonly number[] {
     const action = sample(this.env.action, this.#stream);
     return typeof action === "number" ? [action] : Array.from(action);
@@ -99,19 +102,24 @@ export interface Terminal {
 export interface PlayOptions {
   readonly steps: number;
   readonly fps: number;
-  /** Actions one after the other; then random ones. */
+  /** Actions one after the other; then those that are chosen, or random ones. */
   readonly actions: readonly (readonly number[])[];
+  /** What to do about how things stand: a policy. */
+  readonly choose?: (observation: ArrayLike<number>) => readonly number[];
   /** Actions come from the keyboard; with no frames per second, every key is a step. */
   readonly keys?: { action(key: string): readonly number[] | undefined; readonly help: string };
   readonly pace: "keys" | "clock";
 }
+
+const nextAction = (game: Game, { actions, choose }: PlayOptions): readonly number[] =>
+  actions[game.steps] ?? choose?.(game.observation) ?? game.randomAction();
 
 /** Frames one after the other, without any control sequences. */
 export function playPlain(game: Game, options: PlayOptions, write: (text: string) => void): void {
   const frame = (): void => write(`${game.line}\n${game.picture(72, 24, false)}\n\n`);
   frame();
   while (game.steps < options.steps) {
-    game.step(options.actions[game.steps] ?? game.randomAction());
+    game.step(nextAction(game, options));
     frame();
     if (game.over && options.actions.length <= game.steps) return;
   }
@@ -181,8 +189,7 @@ function loop(
   if (pace === "keys") return;
   const idle = keys?.action(".");
   timer = setInterval(() => {
-    const scripted = options.actions[game.steps];
-    advance(keys ? (waiting ?? idle ?? game.randomAction()) : (scripted ?? game.randomAction()));
+    advance(keys ? (waiting ?? idle ?? game.randomAction()) : nextAction(game, options));
     waiting = undefined;
   }, 1000 / options.fps);
 }

@@ -1,6 +1,7 @@
 /**
  * @file Text for terminals: colour only where it is wanted, columns that line up.
  */
+export { columns } from "../charts/columns.ts";
 
 export interface Style {
   bold(text: string): string;
@@ -25,22 +26,6 @@ export const hasColours = (
 export function styleFor(stream: { readonly isTTY?: boolean }, environment: NodeJS.ProcessEnv = process.env): Style {
   if (!hasColours(stream, environment)) return { bold: plain, dim: plain, good: plain, bad: plain };
   return { bold: coded(1), dim: coded(2), good: coded(32), bad: coded(31) };
-}
-
-/** Lines whose cells stand under each other; a column named in `right` is set to the right. */
-export function columns(rows: readonly (readonly string[])[], right: readonly number[] = []): string[] {
-  const widths: number[] = [];
-  for (const row of rows) {
-    row.forEach((cell, k) => {
-      widths[k] = Math.max(widths[k] ?? 0, cell.length);
-    });
-  }
-  return rows.map((row) =>
-    row
-      .map((cell, k) => (right.includes(k) ? cell.padStart(widths[k] ?? 0) : cell.padEnd(widths[k] ?? 0)))
-      .join("  ")
-      .trimEnd(),
-  );
 }
 
 /** Breaks text at spaces so that no line is longer than `width`, where a word is not longer itself. */

@@ -3,11 +3,11 @@
  */
 import type { Command } from "commander";
 import { formatCount } from "../bench/report.ts";
-import { median } from "../bench/statistics.ts";
 import { type Arm, measure } from "../bench/timing.ts";
 import { f32, type Intrinsics } from "../kernel/declare.ts";
 import { allocate, kernel } from "../kernel/kernel.ts";
 import { availability, chooseTarget, TARGET_NAMES } from "../runtime/targets.ts";
+import { median } from "../stats/index.ts";
 import type { TargetName } from "../targets/target.ts";
 import { columns, type Style, styleFor, wrap } from "./text.ts";
 

@@ -123,6 +123,30 @@ export function actionSize(space: ActionSpace): number {
   }
 }
 
+/** Choices of an action, all parts together; none of continuous ones. */
+export function choiceCount(space: ActionSpace): number {
+  switch (space.kind) {
+    case "discrete":
+      return space.n;
+    case "multiDiscrete":
+      return space.counts.reduce((sum, n) => sum + n, 0);
+    case "box":
+      return 0;
+    default:
+      return space satisfies never;
+  }
+}
+/** Numbers at the end of an observation that say which choices are allowed. */
+export function maskSize(observation: ObservationSpace, action: ActionSpace): number {
+  if (action.kind === "box" || !action.masked) return 0;
+  const choices = choiceCount(action);
+  if (observation.kind === "box" && observation.dtype === "f32" && observationSize(observation) > choices)
+    return choices;
+  throw new EnvironmentError(
+    `masked actions need observations of f32 numbers that end with one for each of the ${choices} choices`,
+  );
+}
+
 /** Makes records and lists read-only, all the way down; arrays of numbers in the heap stay as they are. */
 function frozen<V>(value: V): V {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || Object.isFrozen(value)) return value;
@@ -141,6 +165,7 @@ export function defineEnv<
   const { id, params, tables = {}, state, observation, action, maxSteps, solved, draw } = spec;
   if (!id) throw new EnvironmentError("an environment needs an id");
   if (maxSteps !== undefined) needCount(`${id}: maxSteps`, maxSteps, 1);
+  maskSize(observation, action);
   for (const [name, value] of Object.entries(params))
     if (typeof value !== "number")
       throw new EnvironmentError(`${id}: the parameter "${name}" is ${value}, not a number`);

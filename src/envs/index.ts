@@ -49,6 +49,7 @@ export {
   flatSize,
   flattenInto,
   type MaskOf,
+  masked,
   type MultiBinary,
   type MultiDiscrete,
   multiBinary,

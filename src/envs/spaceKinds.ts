@@ -31,13 +31,18 @@ export interface Box<T extends BoxType = BoxType> {
   readonly high: number | readonly number[];
 }
 /** One of `n` whole numbers from `start` on. */
-export interface Discrete {
+export interface Discrete extends Maskable {
   readonly kind: "discrete";
   readonly n: number;
   readonly start: number;
 }
+/** Of actions: not all choices are allowed at all times. */
+interface Maskable {
+  /** Whether observations end with one number for each choice: 1 where it is allowed, 0 where not. */
+  readonly masked?: boolean;
+}
 /** Several choices at once: element k is in 0..counts[k] - 1. */
-export interface MultiDiscrete {
+export interface MultiDiscrete extends Maskable {
   readonly kind: "multiDiscrete";
   readonly counts: readonly number[];
 }
@@ -148,6 +153,8 @@ export function multiDiscrete(counts: readonly number[]): MultiDiscrete {
   for (const n of counts) needCount("multiDiscrete: a count", n);
   return { kind: "multiDiscrete", counts };
 }
+/** Choices of which some may be forbidden: observations end with one number for each, 1 where it is allowed. */
+export const masked = <A extends Discrete | MultiDiscrete>(action: A): A => ({ ...action, masked: true });
 export const multiBinary = (n: number): MultiBinary => ({ kind: "multiBinary", n: needCount("multiBinary: n", n) });
 export const dict = <const F extends { readonly [name: string]: Space }>(fields: F): Dict<F> => ({
   kind: "dict",

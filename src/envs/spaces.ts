@@ -16,6 +16,7 @@ export {
   type MaskOf,
   type MultiBinary,
   type MultiDiscrete,
+  masked,
   multiBinary,
   multiDiscrete,
   type Space,

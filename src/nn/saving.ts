@@ -41,7 +41,8 @@ export function saveParameters(
       tensors.set(SLOT + name, fileTensor(dtype, shape, array));
   return writeTensors(tensors, metadata);
 }
-const fileTensor = (dtype: TensorType, shape: Shape, array: TypedArray): FileTensor => {
+/** An array as a tensor of a file. */
+export const fileTensor = (dtype: TensorType, shape: Shape, array: TypedArray): FileTensor => {
   return { dtype: FILE_TYPES[dtype], shape, data: array as FileArray };
 };
 
@@ -65,7 +66,8 @@ export function loadParameters(
   return { metadata };
 }
 
-function fitting(found: FileTensor | undefined, name: string, dtype: TensorType, shape: Shape): FileArray {
+/** The numbers of a tensor of a file, which has to be there with this type and shape. */
+export function fitting(found: FileTensor | undefined, name: string, dtype: TensorType, shape: Shape): FileArray {
   if (!found) throw new TensorFileError(`the file has no "${name}"`);
   if (found.dtype !== FILE_TYPES[dtype] || !sameShape(found.shape, shape))
     throw new TensorFileError(

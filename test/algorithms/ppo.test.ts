@@ -6,8 +6,9 @@ import { describe, expect, test } from "vitest";
 import type { IterationOptions } from "../../src/algorithms/iteration.ts";
 import { type Ppo, type PpoConfig, ppoSchema } from "../../src/algorithms/ppo.ts";
 import { ALGORITHMS, type Playground } from "../../src/algorithms/registry.ts";
-import { environment } from "../../src/envs/index.ts";
+import { box, defineEnv, type Environment, environment, masked, multiDiscrete } from "../../src/envs/index.ts";
 import { VecEnv } from "../../src/envs/vector/vecEnv.ts";
+import { i32 } from "../../src/kernel/declare.ts";
 import type { State } from "../../src/tensor/index.ts";
 import { TARGETS } from "../tensor/support.ts";
 
@@ -34,12 +35,39 @@ test("an iteration is one crossing", () => {
   expect(ppo.crossings).toBe(3);
 });
 
+/** A line to walk along: steps beyond its ends are forbidden, and would be fatal. */
+const Line = defineEnv({
+  id: "line",
+  params: {},
+  state: { x: i32, z: i32 },
+  observation: box([5]),
+  action: masked(multiDiscrete([2, 2])),
+  maxSteps: 30,
+  reset(s) {
+    s.x = 0;
+    s.z = 0;
+  },
+  step(s, action) {
+    s.x = s.x + (action[0] === 1 ? 1 : -1);
+    s.z = s.z + (action[1] === 1 ? 1 : -1);
+    return { reward: 1, terminated: s.x < 0 || s.x > 2 || s.z < 0 || s.z > 2 };
+  },
+  observe(s, obs) {
+    obs[0] = Math.fround(s.x);
+    obs[1] = s.x > 0 ? 1 : 0;
+    obs[2] = s.x < 2 ? 1 : 0;
+    obs[3] = s.z > 0 ? 1 : 0;
+    obs[4] = s.z < 2 ? 1 : 0;
+  },
+});
+
 /** Worlds and settings that go through different code. */
-const VARIANTS: { readonly [name: string]: [env: string, config: Partial<PpoConfig>] } = {
+const VARIANTS: { readonly [name: string]: [env: string | Environment, config: Partial<PpoConfig>] } = {
   "discrete actions": ["CartPole-v1", {}],
   "continuous actions, everything normalised": ["Pendulum-v1", { normalizeObs: true, normalizeReward: true }],
   "a shared trunk, a target of the divergence": ["Acrobot-v1", { shared: true, activation: "relu", targetKl: 0.001 }],
   "discrete observations": ["FrozenLake-misc", { annealing: "update", clipRange: "lin_0.3" }],
+  "masked actions": [Line, { normalizeObs: true }],
   convolutions: ["Breakout-MinAtar", { convFilters: [4], netArch: [8] }],
 };
 
@@ -89,6 +117,16 @@ test("phases add up to the time of the iterations", () => {
   const { phases } = ppo;
   for (const phase of ["policy", "environment", "gae", "update", "other"] as const)
     expect(phases?.[phase]).toBeGreaterThan(0);
+});
+
+test("never takes a forbidden action", () => {
+  const ppo = make(Line, { normalizeObs: true });
+  for (let k = 0; k < 20; k++) {
+    const told = ppo.iterate();
+    expect(ppo.rollout.world.rollout.terminated.array.every((x) => x === 0)).toBe(true);
+    expect(Object.values(told).some(Number.isNaN) && told.episodes !== 0).toBe(false);
+  }
+  expect(ppo.parameters.arena.array.every(Number.isFinite)).toBe(true);
 });
 
 test("refuses minibatches that do not fit", () => {

@@ -7,7 +7,7 @@ import { compareReports, comparisonToMarkdown, formatCount, formatNs, toMarkdown
 import { makeBar, makeComparison, makeRow, type Report } from "../../src/bench/result.ts";
 import { parseReport } from "../../src/bench/stored.ts";
 import { findSuite, medianOf, runSuite, type Suite } from "../../src/bench/suite.ts";
-import { measure, measureEach, type RemoteArm } from "../../src/bench/timing.ts";
+import { measure, measureEach, measureTurns, type RemoteArm } from "../../src/bench/timing.ts";
 
 describe("timing", () => {
   /** A clock that only the work itself moves. */
@@ -34,6 +34,18 @@ describe("timing", () => {
     const { state, arms, clock } = fakeArms({ a: 10, b: 10, c: 10 });
     await measure(arms, { samples: 3, sampleNs: 10, warmUpNs: 100 }, clock);
     expect(state.order).toBe("abc" + "abc" + "bca" + "cab");
+  });
+
+  test("takes single calls in turn, and none besides, where they are long", async () => {
+    const { state, arms, clock } = fakeArms({ a: 10, b: 20, c: 5 });
+    const before = (): void => {
+      state.now += 100;
+      state.order += "-";
+    };
+    const [a, b, c] = arms;
+    const samples = await measureTurns([a!, b!, { ...c!, before }], 2, clock);
+    expect(Object.fromEntries(samples)).toEqual({ a: [10, 10], b: [20, 20], c: [5, 5] });
+    expect(state.order).toBe("ab-c" + "b-ca");
   });
 
   test("batches are long enough", async () => {
@@ -271,6 +283,12 @@ describe("figures", () => {
     expect(makeBar({ ...least, relation: "<=", unit: "ms" }, 0.89)).toMatchObject({ required: "<= 0.9 ms", met: true });
     expect(makeBar(least, Number.NaN)).toMatchObject({ measured: null, met: false });
   });
+  test("a figure that is only told has no limit, but has to be there", () => {
+    const spec = { id: "a", what: "b", unit: "%" } as const;
+    expect(makeBar(spec, 3)).toEqual({ id: "a", what: "b", required: "a figure in %", measured: 3, met: true });
+    expect(makeBar(spec, { reason: "no" })).toMatchObject({ measured: null, met: false, reason: "no" });
+  });
+
   test("are printed with three digits", () => {
     expect([formatNs(0.5), formatNs(12.34), formatNs(1234), formatNs(5.6e7), formatNs(2e9)]).toEqual([
       "0.500 ns",

@@ -6,6 +6,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { ALGORITHMS } from "../../src/algorithms/registry.ts";
 import { environmentOutlines } from "../../src/envs/registry.ts";
 import { describeSpace } from "../../src/envs/spaces.ts";
 import { PASSES } from "../../src/ir/pipeline.ts";
@@ -99,6 +100,26 @@ describe("docs/environments.md", () => {
   });
 });
 
+describe("docs/algorithms", () => {
+  const canonical = (text: string): string => (/^[\d.e-]+$/.test(text) ? String(Number(text)) : text);
+  test.each(Object.values(ALGORITHMS))("$name.md has the values of every preset", ({ name, schema, presets }) => {
+    const text = readFileSync(page(`docs/algorithms/${name}.md`), "utf8");
+    const rows = [...text.matchAll(/^\| (`.*)\|$/gm)].map(([, row = ""]) => row.split("|").map((cell) => cell.trim()));
+    const names = /^\| key \| default \|(.*)\|$/m.exec(text)?.[1]?.match(/\w+/g) ?? [];
+    expect(names).toEqual(Object.keys(presets));
+    const configs = [{}, ...Object.values(presets)].map((preset): { [key: string]: unknown } => schema.parse(preset));
+    const told = rows.filter(([, ...cells]) => cells.length === configs.length);
+    expect(told.length).toBeGreaterThan(5);
+    for (const [first = "", ...cells] of told) {
+      const keys = first.split(":")[0]?.match(/\w+(?=`)/g) ?? [];
+      const values = configs.map((config) => keys.map((key) => String(config[key])));
+      expect(cells.map((cell) => cell.split(/ x |, /).map(canonical))).toEqual(values);
+    }
+    const differing = new Set(Object.values(presets).flatMap((preset) => Object.keys(preset)));
+    expect([...differing].filter((key) => !text.includes(`\`${key}\``))).toEqual([]);
+  });
+});
+
 describe("docs/architecture.md", () => {
   const text = readFileSync(page("docs/architecture.md"), "utf8");
 
@@ -114,21 +135,19 @@ describe("docs/architecture.md", () => {
 });
 
 describe("links between pages", () => {
-  test.each([
-    "README.md",
-    "CONTRIBUTING.md",
-    "docs/kernels.md",
-    "docs/data-plane.md",
-    "docs/environments.md",
-    "docs/architecture.md",
-    "docs/bench.md",
-  ])("%s points to files that are there", (name) => {
-    const text = readFileSync(page(name), "utf8");
-    const links = [...text.matchAll(/\]\(([^)#:]+)\)/g)].map((found) => found[1] ?? "");
-    const paths = [...text.matchAll(/`((?:src|test|docs|scripts)\/[\w./-]+)`/g)].map((found) => found[1] ?? "");
-    const folder = name.includes("/") ? name.replace(/[^/]*$/, "") : "";
-    for (const path of links) expect(() => readFileSync(page(folder + path)), path).not.toThrow();
-    for (const path of paths.filter((p) => /\.\w+$/.test(p)))
-      expect(() => readFileSync(page(path)), path).not.toThrow();
-  });
+  const inDocs = readdirSync(page("docs"), { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".md"),
+  );
+  test.each(["README.md", "CONTRIBUTING.md", ...inDocs.map((name) => `docs/${name}`)])(
+    "%s points to files that are there",
+    (name) => {
+      const text = readFileSync(page(name), "utf8");
+      const links = [...text.matchAll(/\]\(([^)#:]+)\)/g)].map((found) => found[1] ?? "");
+      const paths = [...text.matchAll(/`((?:src|test|docs|scripts)\/[\w./-]+)`/g)].map((found) => found[1] ?? "");
+      const folder = name.includes("/") ? name.replace(/[^/]*$/, "") : "";
+      for (const path of links) expect(() => readFileSync(page(folder + path)), path).not.toThrow();
+      for (const path of paths.filter((p) => /\.\w+$/.test(p)))
+        expect(() => readFileSync(page(path)), path).not.toThrow();
+    },
+  );
 });

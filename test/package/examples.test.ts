@@ -1,7 +1,9 @@
 /**
  * @file The examples of the README and the pages in docs/ run as they stand: every block that begins with an import.
  */
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { transformSync } from "esbuild";
 import { describe, expect, test } from "vitest";
@@ -45,8 +47,9 @@ async function runExample(code: string): Promise<string[]> {
     .replace(/^export \{[^}]*\};/gm, "");
   expect(body, "imports come from the package alone").not.toMatch(/^import /m);
   const logged: string[] = [];
+  const own = body.replaceAll("runs/", `${mkdtempSync(join(tmpdir(), "lockstep-example-"))}/`);
   const console = { log: (...values: unknown[]) => void logged.push(values.join(" ")) };
-  const run = new Function("lockstep", "console", `return (async () => {${body}\n})();`);
+  const run = new Function("lockstep", "console", `return (async () => {${own}\n})();`);
   await run(entries, console);
   return logged;
 }

@@ -5,11 +5,12 @@
  * All arms are interleaved. A hundred thousand transitions each do not fit together into the caches of one core, so
  * each arm's first calls of a sample meet cold rows: ours and the peers' alike.
  */
+
+import { quantile } from "../../stats/index.ts";
 import type { TargetName } from "../../targets/target.ts";
 import { EXACT, gate } from "../gate.ts";
 import type { PythonPeers } from "../python.ts";
 import type { BarSpec } from "../result.ts";
-import { percentile } from "../statistics.ts";
 import { fastestOf, type Recorder, type Samples, type Suite, type Workload } from "../suite.ts";
 import { BenchTargets } from "../targets.ts";
 import type { Arm } from "../timing.ts";
@@ -151,7 +152,7 @@ async function measurePrioritized(run: Run): Promise<void> {
 }
 
 const p99 = (ns: readonly number[]): number =>
-  percentile(
+  quantile(
     [...ns].sort((a, b) => a - b),
     0.99,
   );

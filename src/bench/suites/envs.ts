@@ -9,7 +9,6 @@ import type { TargetName } from "../../targets/target.ts";
 import { EXACT, gate } from "../gate.ts";
 import type { PythonPeers } from "../python.ts";
 import type { BarSpec } from "../result.ts";
-import { median } from "../statistics.ts";
 import { fastestOf, type Recorder, type Samples, type Suite } from "../suite.ts";
 import { BenchTargets } from "../targets.ts";
 import type { LocalArm } from "../timing.ts";
@@ -19,6 +18,8 @@ const TARGETS: readonly TargetName[] = ["native", "wasm"];
 const CARTPOLE = "CartPole-v1";
 const COUNTS = [1, 4, 512] as const;
 const SCALING = [1, 4, 16, 64, 128, 256, 512, 4096, 65_536] as const;
+/** Steps per call of the largest number of environments. */
+const SCALING_STEPS = 8;
 /** The environments of benchback-rl. */
 const TWELVE = [
   "Acrobot-v1",
@@ -238,28 +239,34 @@ function relativeCosts({ recorder, targets }: Run, times: ReadonlyMap<string, Sa
   }
 }
 
-/** Throughput as environments are added, with one thread and with two. */
+/**
+ * Throughput as environments are added, with one thread and with two. Numbers of environments are held against each
+ * other, so these take turns; every call is as many steps of single environments, and begins with warm caches.
+ */
 async function measureScaling(run: Run): Promise<void> {
-  const { recorder, targets } = run;
-  const rates = new Map<string, number[]>();
-  for (const n of SCALING) {
-    const vectors = targets.flatMap((target) =>
-      [1, 2].map((threads) => ({
-        framework: `${target}, ${threads} threads`,
-        vec: made(CARTPOLE, n, target, threads),
-      })),
-    );
-    const arms = vectors.map(({ framework, vec }): LocalArm => ({ framework, run: () => vec.step(vec.actions) }));
-    const name = `scaling x ${n}`;
-    const samples = await recorder.workload({ name, category: "envs", params: { environments: n }, items: n, arms });
-    for (const [framework, ns] of samples) rates.set(framework, [...(rates.get(framework) ?? []), n / median(ns)]);
-    for (const { vec } of vectors) vec.dispose();
-  }
-  for (const [framework, found] of rates) {
-    const steps = found.slice(1).map((rate, k) => rate / (found[k] as number));
-    const what = `${framework}: least gain of throughput from one number of environments to the next, ${SCALING.join(", ")}`;
-    recorder.bar(barAtLeast(`scaling/${framework.replace(/[ ,]+/g, "-")}`, what, 1), Math.min(...steps));
-  }
+  for (const target of run.targets) for (const threads of [1, 2]) await measureNumbers(run.recorder, target, threads);
+}
+async function measureNumbers(recorder: Recorder, target: TargetName, threads: number): Promise<void> {
+  const who = `${target}, ${threads} threads`;
+  const items = SCALING_STEPS * Math.max(...SCALING);
+  const vectors = SCALING.map((n) => made(CARTPOLE, n, target, threads));
+  const named = (n: number): string => `${n} environments`;
+  const arms = vectors.map((vec): LocalArm => {
+    const step = (): unknown => vec.step(vec.actions);
+    const run = (): void => {
+      for (let k = items / vec.n; k > 0; k--) step();
+    };
+    return { framework: named(vec.n), before: step, run };
+  });
+  const name = `scaling, ${who}`;
+  const samples = await recorder.workload({ name, category: "envs", params: { threads }, items, arms });
+  for (const vec of vectors) vec.dispose();
+  const gains = SCALING.slice(1).map((n, k) => {
+    const fewer = SCALING[k] as number;
+    return recorder.compare(`${name}, ${fewer} to ${n}`, samples, named(n), named(fewer)) ?? Number.NaN;
+  });
+  const what = `${who}: least gain of throughput from one number of environments to the next, ${SCALING.join(", ")}`;
+  recorder.bar(barAtLeast(`scaling/${who.replace(/[ ,]+/g, "-")}`, what, 1), Math.min(...gains));
 }
 
 async function runAll(recorder: Recorder): Promise<void> {

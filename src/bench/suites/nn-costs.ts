@@ -2,63 +2,17 @@
  * @file What the suite `nn` measures without peers: matrix products against the machine's own peak, two threads against
  * one, and the time from nothing to a program that runs.
  */
-import { add, Builder, buffer, fma, func, get, i32, load, store } from "../../ir/build.ts";
-import type { Module } from "../../ir/nodes.ts";
-import { vectorsAbreast } from "../../ir/passes/vectorise.ts";
-import { f32 } from "../../kernel/declare.ts";
-import { allocate } from "../../kernel/kernel.ts";
-import { Program } from "../../runtime/program.ts";
-import { availability } from "../../runtime/targets.ts";
+import { median } from "../../stats/index.ts";
 import type { TargetName } from "../../targets/target.ts";
-import { program, tileMachine } from "../../tensor/program.ts";
+import { program } from "../../tensor/program.ts";
 import { input } from "../../tensor/tensor.ts";
 import { EXACT, gate } from "../gate.ts";
+import { type Peak, peakOf } from "../peak.ts";
 import type { BarSpec } from "../result.ts";
-import { median } from "../statistics.ts";
 import { medianOf, type Recorder } from "../suite.ts";
 import type { BenchTargets } from "../targets.ts";
 import type { LocalArm } from "../timing.ts";
 import { nnCase } from "./nn-cases.ts";
-
-/** Rounds of a chain of multiply-adds. */
-const ROUNDS = 4096;
-
-/** Chains of multiply-adds that depend on nothing but themselves, as many as the registers hold. */
-function chains(count: number, columns: number): Module {
-  const b = new Builder();
-  const [factors, sums] = [buffer("factors", "f32", "param", 2), buffer("sums", "f32", "param", count * columns)];
-  const body = b.body(() => {
-    b.for("j", { begin: i32(0), end: i32(columns), axis: "parallel" }, (j) => {
-      const [x, y] = [b.let("x", load(factors, i32(0))), b.let("y", load(factors, i32(1)))];
-      const locals = Array.from({ length: count }, (_, r) => {
-        const sum = b.local(`sum${r}`, "f32");
-        b.assign(sum, load(sums, add(j, i32(r * columns))));
-        return sum;
-      });
-      b.for("k", { begin: i32(0), end: i32(ROUNDS) }, () => {
-        for (const sum of locals) b.assign(sum, fma(get(sum), x, y));
-      });
-      locals.forEach((sum, r) => {
-        b.emit(store(sums, add(j, i32(r * columns)), get(sum)));
-      });
-    });
-  });
-  return { name: "peak", entry: func("peak", [factors, sums], [], body), sites: [] };
-}
-
-/** An arm that does nothing but multiply and add, and its operations. */
-function peakOf(target: TargetName): { readonly run: () => void; readonly operations: number } | undefined {
-  const found = availability(target).target;
-  if (!found) return undefined;
-  const { rows, lanes } = tileMachine(found, "fused");
-  const columns = lanes * vectorsAbreast(rows, found.machine) * 2;
-  const made = new Program(chains(rows, columns), found, { threads: 1, unchecked: false, numerics: "fused" });
-  const [factors, sums] = [allocate(f32, 2), allocate(f32, rows * columns)];
-  factors.set([0.5, 0.25]);
-  // Starts of their own: equal chains would be computed once.
-  for (let i = 0; i < sums.length; i++) sums[i] = i;
-  return { run: made.bind({ factors, sums }), operations: 2 * ROUNDS * rows * columns };
-}
 
 const SIZES = [64, 256, 1024] as const;
 /** Per cent of the peak that products promise. */
@@ -81,7 +35,7 @@ export async function measureProducts(recorder: Recorder, targets: BenchTargets)
       );
       product.inputs.a?.set(Float32Array.from({ length: size * size }, (_, i) => Math.sin(i)));
       product.inputs.b?.set(Float32Array.from({ length: size * size }, (_, i) => Math.cos(i)));
-      return { target, product, peak: peakOf(target) as NonNullable<ReturnType<typeof peakOf>> };
+      return { target, product, peak: peakOf(target) as Peak };
     });
     const arms = made.flatMap(({ target, product, peak }): LocalArm[] => [
       { framework: target, run: () => product.run() },

@@ -28,6 +28,10 @@ export interface Game<O extends ObservationSpace = ObservationSpace, A extends A
   reset(start: GameStart): GameObservation<O>;
   /** One step. A row of actions is a view of memory that is written anew: copy what is to be kept. */
   step(action: ValueOf<A>): GameResult<O>;
+  /** All that the rest of the episode depends on, as plain data: with both of these, runs can be resumed exactly. */
+  getState?(): unknown;
+  /** Goes on from what `getState` gave, of this object or of another. */
+  setState?(state: never): void;
   /** Called when the vector is disposed of. */
   dispose?(): void;
 }

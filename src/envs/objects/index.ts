@@ -10,7 +10,7 @@ export {
   GameThreadError,
 } from "./asyncVec.ts";
 export type { GameEnv, GameVecOptions } from "./board.ts";
-export { fromObject, ObjectVec } from "./fromObject.ts";
+export { fromObject, type GameState, ObjectVec } from "./fromObject.ts";
 export {
   type Game,
   GameError,

@@ -7,6 +7,7 @@
  * Several environments are independent chains: as lanes when their elements are neighbours (step-major), one
  * trajectory after the other, or on other threads, otherwise (env-major).
  */
+import { SCAN_BLOCK } from "../../ir/types.ts";
 import { constant, type Intrinsics, inline, type KernelArray, type ReadonlyList, u8 } from "../../kernel/declare.ts";
 import { kernel } from "../../kernel/kernel.ts";
 import { needLength, needShare } from "../checks.ts";
@@ -72,22 +73,42 @@ interface ChainColumns extends StepColumns {
   readonly advantages: KernelArray;
   readonly returns: KernelArray;
 }
-/** One trajectory of `steps` steps, the first of them at `from`. */
+/** Steps that vector code takes at a time; a power of two. */
+const TRIP = 2 * SCAN_BLOCK;
+
+/**
+ * One trajectory of `steps` steps, the first of them at `from`. The last step and `few` more before it are taken one by
+ * one, so that vectors lie within cache lines where trajectories begin at one.
+ */
 const chain = inline(
   { difference },
-  ({ difference }, args: ChainColumns, scan: Intrinsics["scan"], from: number, steps: number, lastValue: number) => {
+  (
+    { difference },
+    args: ChainColumns,
+    scan: Intrinsics["scan"],
+    { from, steps, few, lastValue }: { from: number; steps: number; few: number; lastValue: number },
+  ) => {
     const { values, advantages, returns } = args;
     // The last step has no value behind it in the arrays.
     const last = from + steps - 1;
     let advantage = difference(args, last, lastValue).delta;
-    advantages[last] = advantage;
-    returns[last] = advantage + values[last]!;
-    scan(steps - 1, (i) => {
+    const store = (t: number): void => {
+      advantages[t] = advantage;
+      returns[t] = advantage + values[t]!;
+    };
+    store(last);
+    for (let i = 0; i < few; i++) {
       const t = last - 1 - i;
       const { delta, factor } = difference(args, t, values[t + 1]!);
       advantage = delta + factor * advantage;
-      advantages[t] = advantage;
-      returns[t] = advantage + values[t]!;
+      store(t);
+    }
+    const end = last - few;
+    scan(steps - 1 - few, (i) => {
+      const t = end - 1 - i;
+      const { delta, factor } = difference(args, t, values[t + 1]!);
+      advantage = delta + factor * advantage;
+      store(t);
     });
   },
 );
@@ -95,9 +116,10 @@ const chain = inline(
 /** One trajectory. */
 const trajectory = new Variants((type, truncating) =>
   kernel(
-    { ...columns(type), lastValue: type, truncating: constant(truncating), chain },
+    { ...columns(type), lastValue: type, truncating: constant(truncating), chain, trip: constant(TRIP) },
     (args, { scan }) => {
-      args.chain(args, scan, 0, args.rewards.length, args.lastValue);
+      const steps = args.rewards.length;
+      args.chain(args, scan, { from: 0, steps, few: (steps - 1) & (args.trip - 1), lastValue: args.lastValue });
     },
     { name: "gae" },
   ),
@@ -106,12 +128,13 @@ const trajectory = new Variants((type, truncating) =>
 /** One environment after the other. */
 const rows = new Variants((type, truncating) =>
   kernel(
-    { ...columns(type), lastValues: type.array(), truncating: constant(truncating), chain },
+    { ...columns(type), lastValues: type.array(), truncating: constant(truncating), chain, trip: constant(TRIP) },
     (args, { parallel, scan }) => {
       const environments = args.lastValues.length;
       const steps = (args.rewards.length / environments) | 0;
+      const few = (steps - 1) & (args.trip - 1);
       parallel(environments, (e) => {
-        args.chain(args, scan, e * steps, steps, args.lastValues[e]!);
+        args.chain(args, scan, { from: e * steps, steps, few, lastValue: args.lastValues[e]! });
       });
     },
     { name: "gaeRows" },
