@@ -132,8 +132,8 @@ function crossingBlocks({ facts: { calls, measured } }: ProfileReport): Block[] 
     { kind: "table", head: ["design", "calls"], rows: counted, right: [1] },
     text(
       `A call per operation is ${each.environment_steps} steps of the environments and ${each.gae} of GAE ` +
-        `(${native}), ${each.actions} passes of the policy, ${each.values} of the values and ${each.updates} gradient ` +
-        `steps of ${measured.settings.batch_size} rows.`,
+        `(${native}), ${each.actions} passes of the policy, ${each.values} of the values and ${each.updates} ` +
+        `gradient steps of ${measured.settings.batch_size} rows.`,
     ),
   ];
 }

@@ -48,6 +48,7 @@ export class IrError extends Error {
   override readonly name = "IrError";
 }
 
+/** For what is asked seldom: the message is a closure, which costs more than most conditions. */
 export function assertIr(condition: boolean, message: () => string): asserts condition {
   if (!condition) throw new IrError(message());
 }
@@ -85,7 +86,7 @@ export function lengthOf(of: Buffer): Length | Const {
 
 export function unary(op: UnaryOp, x: Expr): Expr {
   const sig = signature(UNARY_OPS[op]);
-  assertIr(sig.operands.includes(x.dtype), () => `${op} does not take ${x.dtype}`);
+  if (!sig.operands.includes(x.dtype)) throw new IrError(`${op} does not take ${x.dtype}`);
   const dtype = sig.result ?? x.dtype;
   if (x.kind === "const") return constant(dtype, unaryValue(op, x.dtype, x.value), x.lanes);
   return { kind: "unary", dtype, lanes: x.lanes, op, x };
@@ -93,9 +94,9 @@ export function unary(op: UnaryOp, x: Expr): Expr {
 
 export function binary(op: BinaryOp, a: Expr, b: Expr): Expr {
   const sig = signature(BINARY_OPS[op]);
-  assertIr(a.dtype === b.dtype, () => `${op} of ${a.dtype} and ${b.dtype}`);
-  assertIr(a.lanes === b.lanes, () => `${op} of ${a.lanes} and ${b.lanes} lanes`);
-  assertIr(sig.operands.includes(a.dtype), () => `${op} does not take ${a.dtype}`);
+  if (a.dtype !== b.dtype) throw new IrError(`${op} of ${a.dtype} and ${b.dtype}`);
+  if (a.lanes !== b.lanes) throw new IrError(`${op} of ${a.lanes} and ${b.lanes} lanes`);
+  if (!sig.operands.includes(a.dtype)) throw new IrError(`${op} does not take ${a.dtype}`);
   const dtype = sig.result ?? a.dtype;
   if (a.kind === "const" && b.kind === "const")
     return constant(dtype, binaryValue(op, a.dtype, a.value, b.value), a.lanes);
@@ -111,9 +112,9 @@ export const or = (a: Expr, b: Expr): Expr => binary("or", a, b);
 export const not = (x: Expr): Expr => unary("not", x);
 
 export function select(condition: Expr, a: Expr, b: Expr): Expr {
-  assertIr(condition.dtype === "bool", () => `select on ${condition.dtype}`);
-  assertIr(a.dtype === b.dtype, () => `select of ${a.dtype} and ${b.dtype}`);
-  assertIr(a.lanes === b.lanes && condition.lanes === a.lanes, () => "select with unequal lanes");
+  if (condition.dtype !== "bool") throw new IrError(`select on ${condition.dtype}`);
+  if (a.dtype !== b.dtype) throw new IrError(`select of ${a.dtype} and ${b.dtype}`);
+  if (a.lanes !== b.lanes || condition.lanes !== a.lanes) throw new IrError("select with unequal lanes");
   if (condition.kind === "const") return condition.value ? a : b;
   return { kind: "select", dtype: a.dtype, lanes: a.lanes, condition, a, b };
 }
@@ -133,12 +134,12 @@ export function convert(to: DType, x: Expr): Expr {
 }
 
 export function load(from: Buffer, index: Expr): Load {
-  assertIr(index.dtype === "i32" && index.lanes === 1, () => `subscript of ${from.name} is ${index.dtype}`);
+  if (index.dtype !== "i32" || index.lanes !== 1) throw new IrError(`subscript of ${from.name} is ${index.dtype}`);
   return { kind: "load", dtype: LOADED_TYPE[from.storage], lanes: 1, buffer: from, index, stride: undefined };
 }
 /** Lane l reads `index + l * stride`. */
 export function loadLanes(from: Buffer, index: Expr, stride: Expr, lanes: number): Load {
-  assertIr(index.lanes === 1 && stride.lanes === 1, () => `strided load of ${from.name} with vector subscript`);
+  if (index.lanes !== 1 || stride.lanes !== 1) throw new IrError(`strided load of ${from.name} with vector subscript`);
   return { kind: "load", dtype: LOADED_TYPE[from.storage], lanes, buffer: from, index, stride };
 }
 export function gather(from: Buffer, index: Expr): Load {
@@ -147,7 +148,7 @@ export function gather(from: Buffer, index: Expr): Load {
 }
 export function splat(x: Expr, lanes: number): Expr {
   if (x.lanes === lanes) return x;
-  assertIr(x.lanes === 1, () => `splat of ${x.lanes} lanes to ${lanes}`);
+  if (x.lanes !== 1) throw new IrError(`splat of ${x.lanes} lanes to ${lanes}`);
   if (x.kind === "const") return constant(x.dtype, x.value, lanes);
   return { kind: "splat", dtype: x.dtype, lanes, x };
 }

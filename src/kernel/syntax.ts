@@ -118,16 +118,13 @@ function verdict(node: AnyNode): Verdict {
   }
 }
 
-const children = new WeakMap<AnyNode, readonly AnyNode[]>();
+const CHILDREN = Symbol("children");
 
-/** The nodes directly inside a node; remembered, because several steps walk the same tree. */
+/** The nodes directly inside a node; remembered in it, because several steps walk the same tree. */
 export function childrenOf(node: AnyNode): readonly AnyNode[] {
-  let known = children.get(node);
-  if (!known) {
-    known = findChildren(node);
-    children.set(node, known);
-  }
-  return known;
+  const walked = node as AnyNode & { [CHILDREN]?: readonly AnyNode[] };
+  walked[CHILDREN] ??= findChildren(node);
+  return walked[CHILDREN];
 }
 /** The fields of each type of node: the parser gives all nodes of a type the same ones. */
 const fieldNames = new Map<string, readonly string[]>();

@@ -4,10 +4,10 @@
  */
 import { type TypedArray, viewArray } from "../ir/arrays.ts";
 import type { Buffer, Module } from "../ir/nodes.ts";
-import { lower, type Numerics } from "../ir/pipeline.ts";
+import { lower, type Numerics, type PassOptions } from "../ir/pipeline.ts";
 import { printModule } from "../ir/print.ts";
 import { LockstepError } from "../platform/errors.ts";
-import type { ArenaLayout, Entry, Executable, Target } from "../targets/target.ts";
+import type { ArenaLayout, Entry, Executable, Prepared, Target } from "../targets/target.ts";
 import { ArgumentHelpers } from "./arguments.ts";
 import { debugLevel, report, reportCall, verifying } from "./debug.ts";
 import { type Heap, heap } from "./heap.ts";
@@ -74,23 +74,12 @@ export class Program {
   }
 
   #compile(): Loaded {
-    const start = performance.now();
-    const lowered = this.#lowered();
-    const layout = planArena(lowered, this.module);
-    const executable = this.target.compile({ module: lowered, arena: layout }, { threads: this.#options.threads });
+    const { executable, arena: layout, sites } = this.#prepare();
     const arena = this.#heap.allocate(layout.bytes);
     const entry = this.#instantiate(executable, arena);
     const signature = signatureOf(this.module, this.#options.details);
-    const helpers = new ArgumentHelpers(signature, lowered.sites, this.#heap);
+    const helpers = new ArgumentHelpers(signature, sites, this.#heap);
     const options = { signature, entry, arena, heap: this.#heap, helpers, counter: this.#counter };
-    report({
-      module: this.module,
-      lowered,
-      target: this.target,
-      executable,
-      layout,
-      milliseconds: performance.now() - start,
-    });
     const run = marshal(options);
     return {
       layout,
@@ -101,9 +90,31 @@ export class Program {
     };
   }
 
-  #lowered(): Module {
+  /** What the target has kept of the module, unless everything is to be checked; otherwise lowers and compiles it. */
+  #prepare(): Prepared {
+    const start = performance.now();
+    const { module, target } = this;
+    const { threads } = this.#options;
+    const origin = { module, options: this.#passOptions };
+    const kept = verifying() ? undefined : target.kept;
+    const found = kept?.find(origin, { threads });
+    if (found) return found;
+    const lowered = this.#lowered();
+    const arena = planArena(lowered, module);
+    const executable = target.compile({ module: lowered, arena }, { threads });
+    const prepared = { executable, arena, sites: lowered.sites };
+    kept?.keep(origin, prepared);
+    report({ module, lowered, target, executable, layout: arena, milliseconds: performance.now() - start });
+    return prepared;
+  }
+
+  get #passOptions(): PassOptions {
     const { unchecked, numerics, threads } = this.#options;
-    return lower(this.module, { ...this.target.machine, unchecked, numerics, threads, verify: verifying() });
+    return { ...this.target.machine, unchecked, numerics, threads };
+  }
+
+  #lowered(): Module {
+    return lower(this.module, { ...this.#passOptions, verify: verifying() });
   }
 
   #instantiate(executable: Executable, arena: number): Entry {

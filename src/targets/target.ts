@@ -5,7 +5,8 @@
  * environments. What differs between machines is data (`Machine`), which the passes read; what differs between
  * calling conventions is the three forms of Executable, which the runtime's marshalling code is written for.
  */
-import type { Buffer, Module } from "../ir/nodes.ts";
+import type { Buffer, Module, Site } from "../ir/nodes.ts";
+import type { PassOptions } from "../ir/pipeline.ts";
 
 export type TargetName = "js" | "wasm" | "native";
 
@@ -68,8 +69,31 @@ export interface CompileOptions {
   readonly threads: number;
 }
 
+/** A module as its front end wrote it, and what the passes are told: all that lowering depends on. */
+export interface Origin {
+  readonly module: Module;
+  readonly options: PassOptions;
+}
+
+/** A compiled module with what the runtime needs to know of its lowered form. */
+export interface Prepared {
+  readonly executable: Executable;
+  readonly arena: ArenaLayout;
+  /** What each fault number means. */
+  readonly sites: readonly Site[];
+}
+
+/** Compiled modules that outlive the process, found by what they were made from: finding one spares lowering it. */
+export interface KeptPrograms {
+  find(origin: Origin, options: CompileOptions): Prepared | undefined;
+  /** Keeps what this target's `compile` made. */
+  keep(origin: Origin, prepared: Prepared): void;
+}
+
 export interface Target {
   readonly name: TargetName;
   readonly machine: Machine;
   compile(lowered: Lowered, options: CompileOptions): Executable;
+  /** Where the target keeps anything. */
+  readonly kept?: KeptPrograms | undefined;
 }

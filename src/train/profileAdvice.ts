@@ -135,8 +135,8 @@ const RULES: readonly Rule[] = [
       return found && ["Low", found[1]];
     },
     advice: () =>
-      "most of it are values of last observations: --set bootstrap=never leaves them out, where episodes that a limit " +
-      "of steps cuts off may count as ended",
+      "most of it are values of last observations: --set bootstrap=never leaves them out, where episodes that a " +
+      "limit of steps cuts off may count as ended",
   },
   {
     look: ({ measured: { whole, split } }) => {

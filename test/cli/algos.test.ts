@@ -71,7 +71,7 @@ describe("as JSON", () => {
     expect(JSON.parse(all.out).map(({ name }: { name: string }) => name)).toEqual(NAMES);
     const { keys, presets, tuned_for, run_keys } = JSON.parse(one.out);
     expect(keys).toContainEqual({ key: "nSteps", default: 5, type: expect.stringContaining("whole number") });
-    expect(presets.rlox).toEqual({ valueLossScale: 0.5, entCoef: 0.01 });
+    expect(presets.rlox).toEqual({ valueLossScale: 0.5, entCoef: 0.01, bootstrap: "carried" });
     expect(tuned_for).toContain("CartPole-v1");
     expect(run_keys.map(({ key }: { key: string }) => key)).toContain("seed");
   });

@@ -1,6 +1,6 @@
 /**
- * @file `lockstep train --seeds`: what each seed is told, how they are shown, and what becomes of all of them, also when
- * some fail or when they are interrupted.
+ * @file `lockstep train --seeds`: what each seed is told, how they are shown, and what becomes of all of them, also
+ * when some fail or when they are interrupted.
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -18,7 +18,6 @@ import {
   eachExpr,
   eachStmt,
   eachStmtExpr,
-  stmtBodies,
   structuralKey,
   withBodies,
   withExprs,
@@ -33,30 +32,32 @@ type Access = Load | Store;
 /** An access, and the loops around it from the outermost in; no loops are given for what may not be reached. */
 type Reached = readonly [access: Access, loops: readonly For[] | undefined];
 
-/** Loads and stores of a list of statements, nested ones included. */
-function* accessesIn(body: readonly Stmt[], loops: readonly For[] | undefined): Generator<Reached> {
+/** Loads and stores of a list of statements, nested ones included, added to a list. */
+function accessesIn(body: readonly Stmt[], loops: readonly For[] | undefined, found: Reached[] = []): Reached[] {
+  const note = (x: Expr): void => {
+    if (x.kind === "load") found.push([x, loops]);
+  };
+  const noteAll = (e: Expr): void => eachExpr(e, note);
   for (const s of body) {
-    const loads: Load[] = [];
-    eachStmtExpr(s, (e) => eachExpr(e, (x) => x.kind === "load" && loads.push(x)));
-    for (const access of loads) yield [access, loops];
-    if (s.kind === "store") yield [s, loops];
-    if (s.kind === "if") {
-      yield* accessesInArms(s, loops);
-      continue;
+    eachStmtExpr(s, noteAll);
+    if (s.kind === "store") found.push([s, loops]);
+    if (s.kind === "if") accessesInArms(s, loops, found);
+    else if (s.kind === "for" || s.kind === "loop" || s.kind === "block") {
+      // A loop with a way out may end before it comes to its last iterations.
+      const around = loops && s.kind === "for" && !s.body.some(mayLeave) ? [...loops, s] : undefined;
+      accessesIn(s.body, around, found);
     }
-    // A loop with a way out may end before it comes to its last iterations.
-    const around = loops && s.kind === "for" && !s.body.some(mayLeave) ? [...loops, s] : undefined;
-    for (const inner of stmtBodies(s)) yield* accessesIn(inner, around);
   }
+  return found;
 }
 
 /** What stands under a condition is reached perhaps; an element that both arms touch is reached in any case. */
-function* accessesInArms(s: If, loops: readonly For[] | undefined): Generator<Reached> {
-  const arms = [[...accessesIn(s.then, loops)], [...accessesIn(s.else, loops)]] as const;
+function accessesInArms(s: If, loops: readonly For[] | undefined, found: Reached[]): void {
+  const arms = [accessesIn(s.then, loops), accessesIn(s.else, loops)] as const;
   const both = loops && arms[0].length > 0 && arms[1].length > 0;
   const keys = both ? arms.map((arm) => new Set(arm.filter(([, l]) => l).map(([a]) => elementKey(a)))) : [];
   for (const [k, arm] of arms.entries())
-    for (const [a, inner] of arm) yield [a, inner && keys[1 - k]?.has(elementKey(a)) ? inner : undefined];
+    for (const [a, inner] of arm) found.push([a, inner && keys[1 - k]?.has(elementKey(a)) ? inner : undefined]);
 }
 const elementKey = (a: Access): string => structuralKey(a.kind === "load" ? a : load(a.buffer, a.index));
 

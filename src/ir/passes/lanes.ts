@@ -31,7 +31,7 @@ import {
 import type { Buffer, Expr, For, If, Label, Load, Local, Stmt, Store } from "../nodes.ts";
 import { carriedLocals, stmtBodies, withOperands } from "../walk.ts";
 import { costOf } from "./cost.ts";
-import { ownsElements, type SharedAccess } from "./dependence.ts";
+import { ownsElements, type SharedAccess, sharedAccesses } from "./dependence.ts";
 import { Shapes } from "./shapes.ts";
 
 /** The loop cannot be vectorised; it stays scalar. */
@@ -55,6 +55,20 @@ interface Construct {
   readonly live: Local | undefined;
 }
 
+/** What is known of a loop's body, however many lanes run it. */
+export class LaneFacts {
+  readonly shapes: Shapes;
+  readonly carried: readonly Local[];
+  readonly shared: ReadonlyMap<Buffer, readonly SharedAccess[]>;
+
+  /** With a stride of -1 the last lane stands for iteration i and the first one for the last of them. */
+  constructor(loop: For, stride: 1 | -1 = 1) {
+    this.shapes = new Shapes(loop, stride);
+    this.carried = carriedLocals(loop);
+    this.shared = sharedAccesses(loop);
+  }
+}
+
 export class LaneCode {
   readonly #b: Builder;
   readonly #lanes: number;
@@ -65,18 +79,11 @@ export class LaneCode {
   readonly #buffers = new Map<Buffer, Buffer>();
   #constructs: readonly Construct[] = [];
 
-  /** With a stride of -1 the last lane stands for iteration i and the first one for the last of them. */
-  constructor(
-    b: Builder,
-    loop: For,
-    lanes: number,
-    shared: ReadonlyMap<Buffer, readonly SharedAccess[]>,
-    stride: 1 | -1 = 1,
-  ) {
+  constructor(b: Builder, { shapes, carried, shared }: LaneFacts, lanes: number) {
     this.#b = b;
     this.#lanes = lanes;
-    this.#shapes = new Shapes(loop, stride);
-    this.#carried = carriedLocals(loop);
+    this.#shapes = shapes;
+    this.#carried = carried;
     this.#shared = shared;
   }
 

@@ -13,7 +13,7 @@ import { assignedLocals, eachExpr, eachStmt, mapExprsIn, mapStmts, usedBuffers }
 import { costOf } from "./cost.ts";
 import { mayThread, sharedAccesses } from "./dependence.ts";
 import { exposedReads } from "./exposed.ts";
-import { LaneCode, NotVectorisable } from "./lanes.ts";
+import { LaneCode, LaneFacts, NotVectorisable } from "./lanes.ts";
 import { renameLocals } from "./reductions.ts";
 import { rewriteFunctions } from "./rewrite.ts";
 import { wholeSteps } from "./vectorise.ts";
@@ -137,7 +137,7 @@ class TripCode {
     const { body, index } = copyOf(b, s, stride === 1 ? first : add(first, i32(TRIP - 1)));
     const loop: For = { ...s, index, body };
     this.#segments = segmentsOf(body);
-    this.#code = new LaneCode(b, loop, TRIP, sharedAccesses(loop), stride);
+    this.#code = new LaneCode(b, new LaneFacts(loop, stride), TRIP);
     this.#code.start(body);
   }
 

@@ -10,9 +10,9 @@ import type { Buffer, Expr, For, Local, Module, Stmt } from "../nodes.ts";
 import { REDUCE_PARTIALS, SHARD_ALIGN } from "../types.ts";
 import { assignedLocals, eachStmt, withBodies } from "../walk.ts";
 import { costOf } from "./cost.ts";
-import { AffineForms, mayVectorise, sharedAccesses } from "./dependence.ts";
+import { AffineForms, mayVectorise } from "./dependence.ts";
 import { exposedReads } from "./exposed.ts";
-import { LaneCode, NotVectorisable } from "./lanes.ts";
+import { LaneCode, LaneFacts, NotVectorisable } from "./lanes.ts";
 import { fromMemory, identityOf, PartialsInMemory, renameLocals, toMemory } from "./reductions.ts";
 import { rewriteFunctions } from "./rewrite.ts";
 
@@ -47,10 +47,11 @@ function vectorLoop(s: For, widths: readonly number[]): Stmt[] {
   const b = new Builder();
   let begin = b.let("from", s.begin);
   const end = b.let("to", s.end);
+  const facts = new LaneFacts(s);
   for (const lanes of widths) {
     const middle = b.let("middle", wholeSteps(begin, end, lanes));
     if (isEmpty(begin, middle)) continue;
-    const code = new LaneCode(b, s, lanes, sharedAccesses(s));
+    const code = new LaneCode(b, facts, lanes);
     const body = b.body(() => code.body(s.body));
     b.emit({ ...s, axis: "vector", begin, end: middle, step: lanes, body });
     begin = middle;
@@ -134,7 +135,7 @@ function unrolled(b: Builder, s: For, lanes: number, range: MainRange, partials:
       const at = b.local(s.index.name, "i32");
       b.assign(at, add(get(s.index), i32(copy * lanes)));
       const shifted: For = { ...s, index: at, body: renameLocals(s.body, new Map([[s.index, at]])) };
-      const code = new LaneCode(b, shifted, lanes, sharedAccesses(shifted));
+      const code = new LaneCode(b, new LaneFacts(shifted), lanes);
       s.reductions.forEach((r, k) => {
         const list = accumulators[k] as Local[];
         code.accumulate(r.local, list[copy % list.length] as Local);
@@ -163,7 +164,7 @@ function unrolled(b: Builder, s: For, lanes: number, range: MainRange, partials:
 function inMemory(b: Builder, s: For, lanes: number, range: MainRange, partials: PartialsInMemory): void {
   partials.clear(b);
   const main = b.body(() => {
-    const code = new LaneCode(b, s, lanes, sharedAccesses(s));
+    const code = new LaneCode(b, new LaneFacts(s), lanes);
     const lane = (p: Buffer): Expr => and(sub(get(s.index), range.begin), i32((p.length as number) - 1));
     s.reductions.forEach((r, k) => {
       const p = partials.buffer(k);

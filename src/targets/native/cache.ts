@@ -5,7 +5,8 @@
  * others can write to it. An entry is a library and a record with the full source and the library's hash; both are
  * compared before use, and what does not match is built again. Writes go to a temporary name and are renamed. Of
  * several processes that want the same entry one builds and the others wait; should that one die or take very long,
- * another builds too, which is harmless as they make the same file.
+ * another builds too, which is harmless as they make the same file. Notes are further files, found by the hash of a
+ * text that they carry, with a hash of their own (plans.ts says what they are for).
  */
 import { createHash, randomBytes } from "node:crypto";
 import {
@@ -21,7 +22,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { homedir, hostname } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { NativeUnavailableError } from "./errors.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -73,13 +74,43 @@ function privateFolder(path: string): void {
 
 const sha256 = (data: string | Uint8Array): string => createHash("sha256").update(data).digest("hex");
 
-/** Something to build: what goes into the key, and how. */
-export interface Recipe {
+const HASH_LETTERS = 64;
+
+/** What goes into a library, and into its key. */
+interface Ingredients {
   readonly source: string;
   readonly flags: readonly string[];
   /** Compiler version and machine features. */
   readonly identity: string;
+}
+/** Something to build, and how. */
+export interface Recipe extends Ingredients {
   readonly build: (target: string) => void;
+}
+
+/** JSON stands on one line: no other ingredients make the same text. */
+const keyOf = ({ source, flags, identity }: Ingredients): string =>
+  sha256(`${JSON.stringify([flags, identity])}\n${source}`);
+/** The key of the entry that a library belongs to. */
+export const keyOfLibrary = (path: string): string => basename(path, ".so");
+
+const [BEFORE_FACTS, AFTER_FACTS] = ["/* ", " */\n"] as const;
+
+/** A record: the source, then how and into what it was compiled. */
+function recordText({ source, flags, identity }: Ingredients, library: Uint8Array): string {
+  return source + BEFORE_FACTS + JSON.stringify({ flags, identity, library: sha256(library) }) + AFTER_FACTS;
+}
+function readRecord(record: string): { readonly recipe: Ingredients; readonly library: string } {
+  const end = record.lastIndexOf(BEFORE_FACTS);
+  const facts = JSON.parse(record.slice(end + BEFORE_FACTS.length, -AFTER_FACTS.length));
+  const { flags, identity, library } = facts as Omit<Ingredients, "source"> & { readonly library: string };
+  return { recipe: { source: record.slice(0, end), flags, identity }, library };
+}
+
+/** Marks a file as used now. */
+function touch(path: string): void {
+  const now = new Date();
+  utimesSync(path, now, now);
 }
 
 /** Sleeps without spinning; there is no asynchronous way, since compiling is synchronous. */
@@ -120,7 +151,7 @@ export class LibraryCache {
 
   /** The path of the library for a recipe, built if needed; `built` tells whether a compiler ran. */
   obtain(recipe: Recipe): { readonly path: string; readonly built: boolean } {
-    const key = sha256(JSON.stringify([recipe.source, recipe.flags, recipe.identity]));
+    const key = keyOf(recipe);
     this.#inUse.add(key);
     const path = this.#library(key);
     if (this.#isIntact(key, recipe)) return { path, built: false };
@@ -135,28 +166,60 @@ export class LibraryCache {
     return { path, built: true };
   }
 
+  /** The library and source of an entry that was built before; undefined when it is gone or damaged. */
+  reuse(key: string): { readonly path: string; readonly source: string } | undefined {
+    try {
+      const { recipe, library } = readRecord(readFileSync(this.#record(key), "utf8"));
+      if (keyOf(recipe) !== key || sha256(readFileSync(this.#library(key))) !== library) return undefined;
+      this.#inUse.add(key);
+      touch(this.#record(key));
+      return { path: this.#library(key), source: recipe.source };
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** What was noted of a text; undefined when nothing was, or the note is damaged. */
+  readNote(text: string): string | undefined {
+    const key = sha256(text);
+    try {
+      const note = readFileSync(this.#note(key), "utf8");
+      const end = note.indexOf("\n", HASH_LETTERS + 1);
+      const noted = note.slice(HASH_LETTERS + 1, end);
+      if (note.slice(end + 1) !== text || note.slice(0, HASH_LETTERS) !== sha256(`${key} ${noted}`)) return undefined;
+      this.#inUse.add(key);
+      touch(this.#note(key));
+      return noted;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Notes one line of a text. */
+  writeNote(text: string, noted: string): void {
+    const key = sha256(text);
+    this.#inUse.add(key);
+    this.writeText(`${key}.note`, `${sha256(`${key} ${noted}`)}\n${noted}\n${text}`);
+  }
+
   #library(key: string): string {
     return join(this.folder, `${key}.so`);
   }
   #record(key: string): string {
     return join(this.folder, `${key}.c`);
   }
+  #note(key: string): string {
+    return join(this.folder, `${key}.note`);
+  }
   #temporary(name: string): string {
     return join(this.folder, `${name}.${process.pid}.${randomBytes(6).toString("hex")}.tmp`);
-  }
-
-  /** The record's text: the source, then how and into what it was compiled. */
-  #recordText(recipe: Recipe, library: Uint8Array): string {
-    const facts = JSON.stringify({ flags: recipe.flags, identity: recipe.identity, library: sha256(library) });
-    return `${recipe.source}/* ${facts} */\n`;
   }
 
   #isIntact(key: string, recipe: Recipe): boolean {
     try {
       const record = readFileSync(this.#record(key), "utf8");
-      if (record !== this.#recordText(recipe, readFileSync(this.#library(key)))) return false;
-      const now = new Date();
-      utimesSync(this.#record(key), now, now);
+      if (record !== recordText(recipe, readFileSync(this.#library(key)))) return false;
+      touch(this.#record(key));
       return true;
     } catch {
       return false;
@@ -170,7 +233,7 @@ export class LibraryCache {
     try {
       recipe.build(library);
       chmodSync(library, 0o700);
-      writeFileSync(record, this.#recordText(recipe, readFileSync(library)), { mode: 0o600 });
+      writeFileSync(record, recordText(recipe, readFileSync(library)), { mode: 0o600 });
       renameSync(library, this.#library(key));
       renameSync(record, this.#record(key));
     } finally {
@@ -214,7 +277,7 @@ export class LibraryCache {
         continue;
       }
       total += stat.size;
-      const key = /^([0-9a-f]{64})\.(so|c)$/.exec(name)?.[1];
+      const key = /^([0-9a-f]{64})\.(so|c|note)$/.exec(name)?.[1];
       if (key === undefined) continue;
       const entry = entries.get(key) ?? { bytes: 0, used: 0 };
       entries.set(key, { bytes: entry.bytes + stat.size, used: Math.max(entry.used, stat.mtimeMs) });
@@ -222,8 +285,7 @@ export class LibraryCache {
     for (const [key, { bytes }] of [...entries].sort((a, b) => a[1].used - b[1].used)) {
       if (total <= this.#limit) return;
       if (this.#inUse.has(key)) continue;
-      rmSync(this.#record(key), { force: true });
-      rmSync(this.#library(key), { force: true });
+      for (const path of [this.#record(key), this.#library(key), this.#note(key)]) rmSync(path, { force: true });
       total -= bytes;
     }
   }

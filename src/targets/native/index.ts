@@ -4,13 +4,25 @@
  * Programs work on the shared heap in place: its base address is taken once (growing a shared memory does not move
  * it), and every buffer is that plus its byte offset.
  */
-import type { CompileOptions, Entry, Executable, Lowered, Machine, Target } from "../target.ts";
-import { LibraryCache } from "./cache.ts";
+import type {
+  CompileOptions,
+  Entry,
+  Executable,
+  KeptPrograms,
+  Lowered,
+  Machine,
+  Origin,
+  Prepared,
+  Target,
+} from "../target.ts";
+import { keyOfLibrary, LibraryCache } from "./cache.ts";
 import { build, buildFlags, type Compiler, findCompiler } from "./compiler.ts";
-import { CONTEXT_DOUBLES, CONTEXT_LAUNCH, CONTEXT_THREADS, type Emitted, ENTRY_SYMBOL, emit } from "./emit.ts";
+import { CONTEXT_DOUBLES, CONTEXT_LAUNCH, CONTEXT_THREADS, ENTRY_SYMBOL, emit } from "./emit.ts";
 import { NativeBuildError, NativeUnavailableError } from "./errors.ts";
 import { addressOf, loadFunction, requireKoffi } from "./library.ts";
+import { PlanStore } from "./plans.ts";
 import { POOL_SOURCE, POOL_SYMBOL } from "./pool.ts";
+import { codeVersion } from "./version.ts";
 
 export { NativeBuildError, NativeUnavailableError } from "./errors.ts";
 
@@ -21,6 +33,8 @@ export interface NativeOptions {
   readonly threads: number;
   /** Environment variables; the process's own unless given. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Tells this code from others that share a cache; the code's own hash unless given. */
+  readonly version?: string;
 }
 
 /** The target with what `doctor` tells about it. */
@@ -45,7 +59,35 @@ export function createNativeTarget(options: NativeOptions): NativeResult {
   }
 }
 
-class CompilerTarget implements NativeTarget {
+/** A library's function, and what it takes to call it. */
+interface Library {
+  readonly call: (at: number) => number;
+  /** The key of its entry in the cache. */
+  readonly key: string;
+  readonly source: string;
+  readonly blockDoubles: number;
+}
+
+type Bind = (library: Library, arena: number, scratch: number) => Entry;
+
+class NativeExecutable implements Executable {
+  readonly library: Library;
+  readonly scratchBytes: number;
+  readonly #bind: Bind;
+  constructor(library: Library, bind: Bind) {
+    this.library = library;
+    this.scratchBytes = Math.ceil((CONTEXT_DOUBLES + library.blockDoubles) / 8) * 64;
+    this.#bind = bind;
+  }
+  instantiate(arena: number, scratch: number): Entry {
+    return this.#bind(this.library, arena, scratch);
+  }
+  source(): string {
+    return this.library.source;
+  }
+}
+
+class CompilerTarget implements NativeTarget, KeptPrograms {
   readonly name = "native";
   readonly machine: Machine;
   readonly compiler: Compiler;
@@ -55,9 +97,10 @@ class CompilerTarget implements NativeTarget {
   readonly #base: number;
   readonly #threads: number;
   readonly #flags: readonly string[];
+  readonly #plans: PlanStore | undefined;
   #launch: number | undefined;
 
-  constructor({ memory, threads, env = process.env }: NativeOptions) {
+  constructor({ memory, threads, env = process.env, version = codeVersion() }: NativeOptions) {
     if (process.platform === "win32")
       throw new NativeUnavailableError("the native target runs on Linux and macOS; Windows uses wasm");
     if (!(memory.buffer instanceof SharedArrayBuffer))
@@ -71,36 +114,65 @@ class CompilerTarget implements NativeTarget {
     this.#threads = threads;
     const { vectorBytes, vectorRegisters, fastFma } = this.compiler;
     this.machine = { vectorBytes, vectorRegisters, fastFma, launches: true };
+    if (version !== undefined)
+      this.#plans = new PlanStore(this.#cache, [version, this.compiler.identity, ...this.#flags]);
   }
 
   get cacheFolder(): string {
     return this.#cache.folder;
   }
 
-  compile(lowered: Lowered, options: CompileOptions): Executable {
-    const emitted = emit(lowered, this.machine);
-    const entry = this.#load(emitted.source, this.#flags, ENTRY_SYMBOL, "int", ["double"]);
-    const threads = Math.max(1, Math.min(this.#threads, options.threads));
-    return {
-      scratchBytes: Math.ceil((CONTEXT_DOUBLES + emitted.blockDoubles) / 8) * 64,
-      instantiate: (arena, scratch) => this.#bind(emitted, entry, threads, arena, scratch),
-      source: () => emitted.source,
-    };
+  /** Undefined where this code has no version by which anything could be kept. */
+  get kept(): KeptPrograms | undefined {
+    return this.#plans && this;
   }
 
-  #bind(emitted: Emitted, entry: (at: number) => number, threads: number, arena: number, scratch: number): Entry {
+  compile(lowered: Lowered, options: CompileOptions): Executable {
+    const { source, blockDoubles } = emit(lowered, this.machine);
+    const { call, path } = this.#load(source, this.#flags, ENTRY_SYMBOL, "int", ["double"]);
+    return this.#executable({ call, key: keyOfLibrary(path), source, blockDoubles }, options);
+  }
+
+  find(origin: Origin, options: CompileOptions): Prepared | undefined {
+    const plan = this.#plans?.find(origin);
+    const entry = plan && this.#cache.reuse(plan.library);
+    if (!entry) return undefined;
+    try {
+      const call = loadFunction(entry.path, ENTRY_SYMBOL, "int", ["double"]);
+      this.counts.reused++;
+      const { arena, sites, blockDoubles, library: key } = plan;
+      const executable = this.#executable({ call, key, source: entry.source, blockDoubles }, options);
+      return { executable, arena, sites };
+    } catch {
+      // It may have been evicted since it was checked; it is built again then.
+      return undefined;
+    }
+  }
+
+  keep(origin: Origin, { executable, arena, sites }: Prepared): void {
+    if (!(executable instanceof NativeExecutable)) return;
+    const { key: library, blockDoubles } = executable.library;
+    this.#plans?.keep(origin, { arena, sites, blockDoubles, library });
+  }
+
+  #executable(library: Library, options: CompileOptions): Executable {
+    const threads = Math.max(1, Math.min(this.#threads, options.threads));
+    return new NativeExecutable(library, (of, arena, scratch) => this.#bind(of, threads, arena, scratch));
+  }
+
+  #bind({ call, blockDoubles }: Library, threads: number, arena: number, scratch: number): Entry {
     const context = new Float64Array(this.#memory.buffer, scratch, CONTEXT_DOUBLES);
-    const block = new Float64Array(this.#memory.buffer, scratch + 8 * CONTEXT_DOUBLES, emitted.blockDoubles);
+    const block = new Float64Array(this.#memory.buffer, scratch + 8 * CONTEXT_DOUBLES, blockDoubles);
     context[CONTEXT_LAUNCH] = threads > 1 ? this.#launchAddress() : 0;
     context[CONTEXT_THREADS] = threads;
     block[0] = this.#base + arena;
     const at = this.#base + scratch + 8 * CONTEXT_DOUBLES;
-    return { convention: "block", block, base: this.#base, call: () => entry(at) };
+    return { convention: "block", block, base: this.#base, call: () => call(at) };
   }
 
   /** The pool is built and loaded when the first program may use threads. */
   #launchAddress(): number {
-    this.#launch ??= this.#load(POOL_SOURCE, [...this.#flags, "-pthread"], POOL_SYMBOL, "double", [])();
+    this.#launch ??= this.#load(POOL_SOURCE, [...this.#flags, "-pthread"], POOL_SYMBOL, "double", []).call();
     return this.#launch;
   }
 
@@ -110,7 +182,7 @@ class CompilerTarget implements NativeTarget {
     symbol: string,
     result: "int" | "double",
     parameters: readonly "double"[],
-  ): (...args: number[]) => number {
+  ): { readonly call: (...args: number[]) => number; readonly path: string } {
     const { compiler } = this;
     const recipe = {
       source,
@@ -118,18 +190,18 @@ class CompilerTarget implements NativeTarget {
       identity: compiler.identity,
       build: (to: string) => build(compiler, source, flags, to),
     };
-    const obtain = (): string => {
+    const load = () => {
       const { path, built } = this.#cache.obtain(recipe);
       this.counts[built ? "built" : "reused"]++;
-      return path;
+      return { call: loadFunction(path, symbol, result, parameters), path };
     };
     try {
-      return loadFunction(obtain(), symbol, result, parameters);
+      return load();
     } catch (error) {
       if (error instanceof NativeBuildError) throw error;
       // Another process may have evicted the entry between the check and the load: once more, then it is an error.
       try {
-        return loadFunction(obtain(), symbol, result, parameters);
+        return load();
       } catch (again) {
         if (again instanceof NativeBuildError) throw again;
         throw new NativeBuildError("a compiled program could not be loaded", (again as Error).message);

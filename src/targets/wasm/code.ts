@@ -141,7 +141,8 @@ export function constantOf(node: Node): number | undefined {
 
 /** Sums of addresses, with the constant part kept last. */
 export function addI32(a: Node, b: Node): Node {
-  const [x, y] = [constantOf(a), constantOf(b)];
+  const x = constantOf(a);
+  const y = constantOf(b);
   if (x !== undefined && y !== undefined) return i32(x + y);
   if (x === 0) return b;
   if (y === 0) return a;

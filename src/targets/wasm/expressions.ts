@@ -1,7 +1,7 @@
 /**
  * @file Expressions: the walk from IR trees to code, scalar and vector, and the locals they read.
  */
-import { assertIr, IrError } from "../../ir/build.ts";
+import { IrError } from "../../ir/build.ts";
 import type { Buffer, Expr, Func, Local, Shuffle, Splat } from "../../ir/nodes.ts";
 import type { Conversion, DType } from "../../ir/types.ts";
 import { eachExpr, structuralKey } from "../../ir/walk.ts";
@@ -130,7 +130,7 @@ export class Expressions implements AccessContext {
   }
 
   scalar(e: Expr): Node {
-    assertIr(e.lanes === 1, () => `${e.kind} with ${e.lanes} lanes as a scalar`);
+    if (e.lanes !== 1) throw new IrError(`${e.kind} with ${e.lanes} lanes as a scalar`);
     switch (e.kind) {
       case "const":
         return scalarConstant(e.dtype, e.value);

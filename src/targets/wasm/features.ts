@@ -36,9 +36,10 @@ const flagsKnown = (): boolean => engine.v8[0] >= 11 && engine.v8[0] <= KNOWN_MA
 
 /**
  * Functions are optimised after this many bytes have been executed, instead of after 13 million: hot loops run at full
- * speed after a call or two, and functions that run once are still compiled by the quick baseline compiler.
+ * speed after a call or two. Optimising a function takes milliseconds on a core of its own, so what runs once over a few
+ * elements, some ten microseconds, is left to the quick baseline compiler.
  */
-const TIERING = "--wasm-tiering-budget=1000";
+const TIERING = "--wasm-tiering-budget=100000";
 const WIDE = "experimental-wasm-revectorize";
 /** Everything is compiled by the optimising compiler, at once; and back to the engine's own ways. */
 const EAGER = ["--no-liftoff", "--no-wasm-lazy-compilation"] as const;

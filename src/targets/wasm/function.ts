@@ -9,9 +9,6 @@ import { hoistInvariants } from "./hoist.ts";
 import type { ValueType } from "./opcodes.ts";
 import type { FunctionCode } from "./writer.ts";
 
-/** Letters that the text format takes in a name. */
-const readable = (name: string): string => name.replace(/[^A-Za-z0-9_.]/g, "_");
-
 /** Whether repeating a node costs no more than reading a local. */
 function isCheap(node: Node): boolean {
   switch (node.kind) {
@@ -28,8 +25,7 @@ function isCheap(node: Node): boolean {
 export class FunctionBuilder {
   readonly #params: ValueType[] = [];
   readonly #locals: ValueType[] = [];
-  readonly #names: (string | undefined)[] = [];
-  readonly #taken = new Map<string, number>();
+  readonly #names: string[] = [];
   #body: Node[] = [];
 
   /** A parameter; all are made before the first local. */
@@ -42,10 +38,7 @@ export class FunctionBuilder {
     return this.#named(type, name);
   }
   #named(type: ValueType, name: string): LocalGet {
-    const base = readable(name);
-    const count = this.#taken.get(base) ?? 0;
-    this.#taken.set(base, count + 1);
-    this.#names.push(count === 0 ? base : `${base}:${count}`);
+    this.#names.push(name);
     return { kind: "get", index: this.#names.length - 1, type };
   }
 

@@ -11,17 +11,29 @@ import { FUNCTION_IMPORTS, type FunctionCode, MAX_PAGES, type ModuleCode } from 
 const WIDTH = 100;
 const INDENT = "  ";
 
+/** Names in letters that the text format takes, told apart by numbers. */
+function distinctNames(names: readonly string[]): string[] {
+  const taken = new Map<string, number>();
+  return names.map((name) => {
+    const base = name.replace(/[^A-Za-z0-9_.]/g, "_");
+    const count = taken.get(base) ?? 0;
+    taken.set(base, count + 1);
+    return count === 0 ? base : `${base}:${count}`;
+  });
+}
+
 class FunctionPrinter {
   readonly #code: FunctionCode;
   readonly #globals: readonly string[];
+  readonly #names: readonly string[];
   constructor(code: FunctionCode, globals: readonly string[]) {
     this.#code = code;
     this.#globals = globals;
+    this.#names = distinctNames(code.names);
   }
 
   #local(index: number): string {
-    const name = this.#code.names[index];
-    return name === undefined ? `$${index}` : `$${name}`;
+    return `$${this.#names[index] ?? index}`;
   }
 
   print(): string {

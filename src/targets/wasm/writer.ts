@@ -14,8 +14,8 @@ export interface FunctionCode {
   readonly exported: string | undefined;
   /** Types of the locals after the parameters. */
   readonly locals: readonly ValueType[];
-  /** Names of parameters and locals, where they have one; for the printed form. */
-  readonly names: readonly (string | undefined)[];
+  /** What parameters and locals were called, any letters, several times the same; for the printed form. */
+  readonly names: readonly string[];
   readonly body: readonly Node[];
 }
 export interface ModuleCode {
@@ -36,6 +36,11 @@ const SECTION = { type: 1, import: 2, function: 3, export: 7, code: 10 } as cons
 const EXTERNAL = { function: 0, memory: 2, global: 3 } as const;
 
 const numbers = new DataView(new ArrayBuffer(8));
+const [floatBytes, doubleBytes] = [4, 8].map((size) => new Uint8Array(numbers.buffer, 0, size)) as [
+  Uint8Array,
+  Uint8Array,
+];
+const encoder = new TextEncoder();
 
 export class ByteWriter {
   #bytes = new Uint8Array(256);
@@ -85,14 +90,14 @@ export class ByteWriter {
   }
   f32(value: number): void {
     numbers.setFloat32(0, value, true);
-    this.raw(new Uint8Array(numbers.buffer, 0, 4));
+    this.raw(floatBytes);
   }
   f64(value: number): void {
     numbers.setFloat64(0, value, true);
-    this.raw(new Uint8Array(numbers.buffer, 0, 8));
+    this.raw(doubleBytes);
   }
   name(text: string): void {
-    const bytes = new TextEncoder().encode(text);
+    const bytes = encoder.encode(text);
     this.unsigned(bytes.length);
     this.raw(bytes);
   }
@@ -198,7 +203,7 @@ class BodyWriter {
     } else {
       out.byte(opcode.code);
     }
-    const [first = 0, second = 0] = immediates;
+    const first = immediates[0] ?? 0;
     switch (opcode.immediate) {
       case "none":
         return;
@@ -206,7 +211,7 @@ class BodyWriter {
       case "memoryLane":
         out.unsigned(opcode.align);
         out.unsigned(Number(first));
-        if (opcode.immediate === "memoryLane") out.byte(Number(second));
+        if (opcode.immediate === "memoryLane") out.byte(Number(immediates[1] ?? 0));
         return;
       case "lane":
         return out.byte(Number(first));
