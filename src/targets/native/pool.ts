@@ -1,8 +1,9 @@
 /**
  * @file The thread pool: a small C library of its own, loaded once per process and shared by all programs.
  *
- * A launch publishes a job and works on it itself; workers that come in time join and take pieces from a shared
- * counter. The caller never waits for a worker that has not started: when the pieces are used up it closes the job
+ * A launch publishes a job and works on it itself; workers that come in time join. Everyone begins with a share of the
+ * pieces that is the same for every job of that length, so that what a thread wrote in one job is still near in the
+ * next, and takes pieces of others when its own are used up. The caller never waits for a worker that has not started: when the pieces are used up it closes the job
  * and waits only for pieces being computed. So a busy machine costs parallelism, not time. Workers spin for some tens
  * of microseconds after a job, since the next is often near, then sleep. Waking one costs as much as a small job, so
  * that is done only once enough work has come by.
@@ -32,11 +33,12 @@ export const POOL_SOURCE = `/* lockstep thread pool */
 typedef void (*piece_function)(void *, int, int);
 
 /* Written by the launching thread while no worker is active, read by workers that joined. */
-static struct { piece_function piece; void *frame; int count, length, pieces; } job;
+static struct { piece_function piece; void *frame; int count, length, pieces, parties; } job;
 
 /* Generation in the upper half, OPEN, number of active workers; apart from what changes at another pace. */
 static struct { _Alignas(128) atomic_ullong word; } state;
-static struct { _Alignas(128) atomic_int next; } cursor;
+/* The next piece of each party's share; the launching thread is party 0. */
+static struct { _Alignas(128) atomic_int next; } cursors[MAX_WORKERS + 1];
 static struct { _Alignas(128) atomic_int left; } seats;
 static struct { _Alignas(128) atomic_int busy; } owner;
 
@@ -54,13 +56,23 @@ static inline void relax(void) {
 #endif
 }
 
-static void take_pieces(void) {
+/* The first piece of a party's share. */
+static inline int first_of(int party) { return (int)((long long)job.pieces * party / job.parties); }
+
+static void take_share(int party) {
+  const int end_of_share = first_of(party + 1);
   for (;;) {
-    const int k = atomic_fetch_add_explicit(&cursor.next, 1, memory_order_relaxed);
-    if (k >= job.pieces) return;
+    if (atomic_load_explicit(&cursors[party].next, memory_order_relaxed) >= end_of_share) return;
+    const int k = atomic_fetch_add_explicit(&cursors[party].next, 1, memory_order_relaxed);
+    if (k >= end_of_share) return;
     const long long begin = (long long)k * job.length, end = begin + job.length;
     job.piece(job.frame, (int)begin, (int)(end < job.count ? end : job.count));
   }
+}
+
+/* The own share, then what is left of others. */
+static void take_pieces(int party) {
+  for (int k = 0; k < job.parties; k++) take_share((party + k) % job.parties);
 }
 
 /* Whether a job later than the one last seen is open. */
@@ -84,7 +96,8 @@ static void *work(void *unused) {
     }
     if (!atomic_compare_exchange_strong(&state.word, &word, word + 1)) continue;
     seen = word >> 32;
-    if (atomic_fetch_sub_explicit(&seats.left, 1, memory_order_relaxed) > 0) take_pieces();
+    const int seat = atomic_fetch_sub_explicit(&seats.left, 1, memory_order_relaxed);
+    if (seat > 0) take_pieces(seat);
     const unsigned long long left = atomic_fetch_sub(&state.word, 1) - 1;
     if (!(left & (OPEN | ACTIVE)) && atomic_load(&waiting)) {
       pthread_mutex_lock(&mutex);
@@ -161,8 +174,9 @@ static void launch(piece_function piece, void *frame, int count, int threads, in
   job.count = count;
   job.length = length;
   job.pieces = pieces;
+  job.parties = workers + 1;
   start_workers(workers);
-  atomic_store_explicit(&cursor.next, 0, memory_order_relaxed);
+  for (int k = 0; k <= workers; k++) atomic_store_explicit(&cursors[k].next, first_of(k), memory_order_relaxed);
   atomic_store_explicit(&seats.left, workers, memory_order_relaxed);
   const unsigned long long generation = ((atomic_load(&state.word) >> 32) + 1) & 0xffffffffull;
   atomic_store(&state.word, generation << 32 | OPEN);
@@ -172,7 +186,7 @@ static void launch(piece_function piece, void *frame, int count, int threads, in
     while (missing-- > 0) pthread_cond_signal(&wake);
     pthread_mutex_unlock(&mutex);
   }
-  take_pieces();
+  take_pieces(0);
   if (atomic_fetch_and(&state.word, ~OPEN) & ACTIVE) wait_for_workers();
   atomic_store(&owner.busy, 0);
 }

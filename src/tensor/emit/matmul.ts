@@ -144,12 +144,15 @@ function rowsTimes(job: Job, columns: Columns): void {
   const whole = Math.floor(m / rows);
   const depth = depthFor(job, columns.count);
   if (whole > 1 && depth) return blocksOfRows(job, columns, depth);
-  if (whole === 1) tile(job, columns, rowAt(i32(0)), rows);
-  else if (whole > 1)
+  if (whole > 0)
     b.for("block", { begin: i32(0), end: i32(whole), axis: "parallel" }, (at) => {
       tile(job, columns, rowAt(b.let("row", times(at, rows))), rows);
     });
-  if (m > whole * rows) tile(job, columns, rowAt(i32(whole * rows)), m - whole * rows);
+  if (m > whole * rows) alone(job, () => tile(job, columns, rowAt(i32(whole * rows)), m - whole * rows));
+}
+/** What is not worth a second thread: columns of a single tile would be torn apart. */
+function alone({ b }: Job, body: () => void): void {
+  b.for("alone", { begin: i32(0), end: i32(1), axis: "parallel" }, body);
 }
 /**
  * How long blocks of the inner axis are; none unless the first factor lies column after column, as in gradients of
@@ -157,17 +160,19 @@ function rowsTimes(job: Job, columns: Columns): void {
  * nearest cache has to serve a whole chunk of rows.
  */
 function depthFor({ node, machine, inner }: Job, columns: number): number | undefined {
-  const depth = Math.floor(BLOCK_ELEMENTS / (columns + chunkTiles(machine) * machine.rows));
-  return isTurned(node.a) && depth >= 2 * LINE_ELEMENTS && inner >= 2 * depth ? depth : undefined;
+  const most = Math.floor(BLOCK_ELEMENTS / (columns + chunkTiles(machine) * machine.rows));
+  if (!isTurned(node.a) || most < 2 * LINE_ELEMENTS || inner < 2 * most) return undefined;
+  // Blocks of equal length where there are such.
+  for (let depth = most; depth > most / 2; depth--) if (inner % depth === 0) return depth;
+  return most;
 }
 /** What is done for each block of the inner axis, one after the other. */
 function eachBlock({ b, inner }: Job, depth: number, body: (block: Block) => void): void {
-  const blocks = Math.ceil(inner / depth);
+  const blocks = Math.floor(inner / depth);
   b.for("block", { begin: i32(0), end: i32(blocks) }, (at) => {
-    const begin = b.let("begin", times(at, depth));
-    const end = plus(begin, i32(depth));
-    body({ begin, end: inner % depth ? b.let("end", binary("min", end, i32(inner))) : end });
+    body({ begin: b.let("begin", times(at, depth)), count: depth });
   });
+  if (inner > blocks * depth) body({ begin: i32(blocks * depth), count: inner - blocks * depth });
 }
 /** Chunks of rows, each through the inner axis block by block. */
 function blocksOfRows(job: Job, columns: Columns, depth: number): void {
@@ -177,17 +182,24 @@ function blocksOfRows(job: Job, columns: Columns, depth: number): void {
   zero(job, columns);
   const chunks = Math.ceil(whole / chunkTiles(machine));
   const together = Math.ceil(whole / chunks);
-  b.for("chunk", { begin: i32(0), end: i32(chunks), axis: "parallel" }, (chunk) => {
+  const rest = m - whole * rows;
+  const restOf = (row: Expr): void => eachBlock(job, depth, (block) => tile(job, columns, rowAt(row), rest, block));
+  // What is left of the rows is a chunk of its own, where it begins as one: threads share that work, too.
+  const joins = rest > 0 && whole % together === 0;
+  b.for("chunk", { begin: i32(0), end: i32(joins ? chunks + 1 : chunks), axis: "parallel" }, (chunk) => {
+    const first = b.let("first", times(chunk, together * rows));
     const left = plus(i32(whole), times(chunk, -together));
     const end = whole % together ? b.let("tiles", binary("min", left, i32(together))) : i32(together);
-    eachBlock(job, depth, (block) => {
-      b.for("t", { begin: i32(0), end }, (t) => {
-        const row = b.let("row", times(plus(times(chunk, together), t), rows));
-        tile(job, columns, rowAt(row), rows, block);
+    const tiles = (): void =>
+      eachBlock(job, depth, (block) => {
+        b.for("t", { begin: i32(0), end }, (t) => {
+          tile(job, columns, rowAt(b.let("row", plus(first, times(t, rows)))), rows, block);
+        });
       });
-    });
+    if (joins) b.if(binary("lt", chunk, i32(chunks)), tiles, () => restOf(first));
+    else tiles();
   });
-  if (m > whole * rows) tile(job, columns, rowAt(i32(whole * rows)), m - whole * rows);
+  if (rest > 0 && !joins) alone(job, () => restOf(i32(whole * rows)));
 }
 function zero({ b, node, m }: Job, columns: Columns): void {
   b.for("i", { begin: i32(0), end: i32(m), axis: "parallel" }, (i) => {
@@ -204,7 +216,7 @@ const rowsFor = ({ count }: Columns, { lanes, rows, vectors }: TileMachine): num
 /** A part of the inner axis; sums go on from what results hold already. */
 interface Block {
   readonly begin: Expr;
-  readonly end: Expr;
+  readonly count: number;
 }
 
 /** Some rows times some columns: all of the inner axis, or a block of it. */
@@ -218,8 +230,9 @@ function tile(job: Job, columns: Columns, first: Row, count: number, block?: Blo
       b.assign(sum, block ? load(into.buffer, at) : constant(dtype, 0));
       return sum;
     });
-    const { begin, end } = block ?? { begin: i32(0), end: i32(inner) };
-    b.for("k", { begin, end }, (k) => {
+    const { begin, count: depth } = block ?? { begin: i32(0), count: inner };
+    b.for("within", { begin: i32(0), end: i32(depth) }, (at) => {
+      const k = block ? b.let("k", plus(begin, at)) : at;
       const elements = new Elements(b, context);
       const y = b.let("y", columns.factor(elements, k, j));
       sums.forEach((sum, r) => {
@@ -239,7 +252,14 @@ const added = (sum: Local, x: Expr, y: Expr, { fused }: TileMachine): Expr =>
  * A first factor that lies column after column, and few columns of results: vectors of rows instead, each column of
  * results a row of the tile.
  */
-function turned({ b, node, into, context, machine, m, n, inner }: Job): void {
+function turned(job: Job): void {
+  // Few vectors of rows keep a core busy only all together.
+  if (job.m < TURNED_ROWS) alone(job, () => turnedRows(job));
+  else turnedRows(job);
+}
+const TURNED_ROWS = 512;
+
+function turnedRows({ b, node, into, context, machine, m, n, inner }: Job): void {
   const { dtype } = node;
   const at = context.locations.get(node.b);
   b.for("i", { begin: i32(0), end: i32(m), axis: "parallel" }, (i) => {
