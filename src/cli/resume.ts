@@ -2,7 +2,7 @@
  * @file `lockstep resume`: goes on with a run from its last checkpoint, as if it had not been interrupted.
  */
 import type { Command } from "commander";
-import type { RunConfig } from "../train/config/index.ts";
+import type { RunConfig } from "../train/config/run.ts";
 import { RunFolder } from "../train/runFolder.ts";
 import { Trainer } from "../train/trainer.ts";
 import { isFile, loadTrainingEnvironment } from "./environment.ts";

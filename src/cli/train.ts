@@ -7,7 +7,9 @@ import { algorithmKind } from "../algorithms/registry.ts";
 import { UsageError } from "../platform/errors.ts";
 import { sha256 } from "../platform/sha256.ts";
 import { rewardThreshold } from "../train/callbacks.ts";
-import { type ConfigFile, describeConfig, readConfigFile, resolveConfig } from "../train/config/index.ts";
+import { describeConfig } from "../train/config/describe.ts";
+import { resolveConfig } from "../train/config/resolve.ts";
+import type { ConfigFile } from "../train/config/sections.ts";
 import { diagnostics } from "../train/diagnostics.ts";
 import type { TrainOptions } from "../train/plan.ts";
 import { Trainer } from "../train/trainer.ts";
@@ -71,13 +73,19 @@ export function fileHash(env: string): { readonly envHash?: string } {
   return isFile(env) ? { envHash: sha256(readFileSync(env)) } : {};
 }
 
+/** A configuration file; what reads them is loaded only when there is one. */
+async function configFile(path: string): Promise<ConfigFile> {
+  const { readConfigFile } = await import("../train/config/file.ts");
+  return readConfigFile(path);
+}
+
 /** What a run is made with, out of everything that was said. */
 export async function trainOptions(
   algo: string | undefined,
   env: string | undefined,
   options: TrainCommandOptions,
 ): Promise<{ readonly made: TrainOptions; readonly told: readonly string[] }> {
-  const file = options.config === undefined ? undefined : readConfigFile(options.config);
+  const file = options.config === undefined ? undefined : await configFile(options.config);
   const names = { algo: chosen("algo", algo, file), env: chosen("env", env, file) };
   const { schema, presets } = algorithmKind(names.algo);
   const resolved = resolveConfig({

@@ -9,7 +9,7 @@ import type { Algorithm } from "../algorithms/algorithm.ts";
 import { type AlgorithmKind, algorithmKind, type Playground } from "../algorithms/registry.ts";
 import { LockstepError } from "../platform/errors.ts";
 import { sha256 } from "../platform/sha256.ts";
-import { runConfigSchema } from "./config/index.ts";
+import { runConfigSchema } from "./config/run.ts";
 import { PlainDataError, readPlain, writePlain } from "./plainData.ts";
 
 /** A config.json that does not describe a run. */

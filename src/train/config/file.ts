@@ -2,32 +2,12 @@
  * @file Configuration files: in our own form, or hyperparameter files of rl-zoo3, which have environments at the top.
  */
 import { readWhole } from "../../platform/files.ts";
-import { didYouMean } from "../../platform/suggest.ts";
 import { isMapping } from "./derived.ts";
 import { camelCase, GROUPS, ownName, UNSUPPORTED } from "./names.ts";
-import { ConfigError, ReadingError } from "./problems.ts";
-import { type ConfigFormat, MOST_CHARACTERS, readTree, type Tree } from "./tree.ts";
-
-export interface ConfigFile {
-  /** How messages call it. */
-  readonly name: string;
-  /** Whether keys stand at the top, or environments, with keys below each. */
-  readonly form: "keys" | "environments";
-  /** Keys that belong together, by environment; a file of keys has one, called "". */
-  readonly sections: ReadonlyMap<string, Tree>;
-  /** What the file says it is for, where it does. */
-  readonly algo?: string;
-  readonly env?: string;
-}
-
-/** The section of environments that have none of their own. */
-const DEFAULT_SECTION = "default";
-/** Ids of Atari games, which share a section. */
-const ATARI = /^ALE\/|NoFrameskip-v\d+$/;
-const ATARI_SECTION = "atari";
-
-const broken = (name: string, message: string): ConfigError =>
-  new ConfigError([{ source: "file", place: name, key: "", message }]);
+import { brokenFile, ReadingError } from "./problems.ts";
+import type { ConfigFile } from "./sections.ts";
+import { MOST_CHARACTERS, readTree } from "./texts.ts";
+import type { ConfigFormat, Tree } from "./tree.ts";
 
 const isNested = (key: string): boolean =>
   [GROUPS, UNSUPPORTED].some((table) => Object.hasOwn(table, camelCase(key))) ||
@@ -51,11 +31,11 @@ export function readConfigText(text: string, format: ConfigFormat, name = "the c
   try {
     tree = readTree(text, format);
   } catch (error) {
-    throw error instanceof ReadingError ? broken(name, error.message) : error;
+    throw error instanceof ReadingError ? brokenFile(name, error.message) : error;
   }
   // A file of comments alone is empty, and asks for nothing.
   const members = tree.value === null ? new Map<string, Tree>() : tree.members;
-  if (!members) throw broken(name, 'a configuration is a mapping of keys to values, such as "steps: 100000"');
+  if (!members) throw brokenFile(name, 'a configuration is a mapping of keys to values, such as "steps: 100000"');
   if (hasEnvironments(members)) {
     const sections = new Map([...members].filter(([, { value }]) => isMapping(value)));
     const [only, ...others] = sections.keys();
@@ -71,17 +51,4 @@ export function readConfigFile(path: string): ConfigFile {
   // A character is at most four bytes.
   const bytes = readWhole(path, 4 * MOST_CHARACTERS);
   return readConfigText(new TextDecoder().decode(bytes), /\.json$/i.test(path) ? "json" : "yaml", path);
-}
-
-/** The part of a file that is for an environment. */
-export function sectionFor(file: ConfigFile, env: string): Tree {
-  const { form, sections, name } = file;
-  const candidates = form === "keys" ? [""] : [env, ...(ATARI.test(env) ? [ATARI_SECTION] : []), DEFAULT_SECTION];
-  for (const candidate of candidates) {
-    const section = sections.get(candidate);
-    if (section) return section;
-  }
-  const known = [...sections.keys()];
-  const hint = didYouMean(env, known) || ` It has ${known.join(", ")}.`;
-  throw broken(name, `there is nothing for ${env} in it.${hint}`);
 }

@@ -28,6 +28,10 @@ export class ConfigError extends LockstepError {
   }
 }
 
+/** A file that is no configuration. */
+export const brokenFile = (name: string, message: string): ConfigError =>
+  new ConfigError([{ source: "file", place: name, key: "", message }]);
+
 /** A value that cannot be read; whoever reads a configuration says where it stands. */
 export class ReadingError extends LockstepError {
   override readonly name = "ReadingError";

@@ -5,10 +5,10 @@
 import type { z } from "zod";
 import { didYouMean } from "../../platform/suggest.ts";
 import { Computed, type Mapping, unquoted } from "./derived.ts";
-import { type ConfigFile, sectionFor } from "./file.ts";
 import { type Assignment, type Layer, type Translation, translate } from "./layer.ts";
 import { type Problem, ReadingError, refuse, type Source } from "./problems.ts";
 import { type RunConfig, runConfigSchema } from "./run.ts";
+import { type ConfigFile, sectionFor } from "./sections.ts";
 import { parseSets } from "./sets.ts";
 import { lineAt } from "./tree.ts";
 import { TUNED, type TunedTable } from "./tuned.ts";
