@@ -10,7 +10,7 @@ import { CONTROL, type KernelParams, resetKernel, stepKernel, WHICH } from "../e
 import { checkedLimit } from "../envs/vector/options.ts";
 import { storageIn, type TypedArray } from "../ir/arrays.ts";
 import { call } from "../tensor/call.ts";
-import { State, state } from "../tensor/state.ts";
+import { State, StateScope, state } from "../tensor/state.ts";
 import { concat, constant, type Tensor } from "../tensor/tensor.ts";
 import { type CompiledWorldParts, lastRow, type RolloutStates, rolloutStates } from "./world.ts";
 
@@ -67,6 +67,7 @@ export class CompiledWorld implements CompiledWorldParts {
     this.rollout = rolloutStates(steps, n, env.observation);
     this.#arrays = allocateState(env.state, n);
     this.#state = statesOver(this.#arrays, "state");
+    for (const one of Object.values(flat(this.#state))) StateScope.take(one);
     const whole = (dtype: "f32" | "i32" | "u32" | "bool"): State => state(dtype, [n]);
     this.#own = {
       steps: whole("i32"),
@@ -117,7 +118,9 @@ export class CompiledWorld implements CompiledWorldParts {
       which: which.array,
     };
     // Once only: JavaScript, which has the same bits, is there at once.
-    resetKernel(this.env, this.#params).on("js")(args as never);
+    const reset = resetKernel(this.env, this.#params).on("js");
+    reset(args as never);
+    reset.program.dispose();
     which.dispose();
   }
 

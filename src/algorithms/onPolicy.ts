@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Numerics } from "../ir/pipeline.ts";
 import { Parameters } from "../nn/index.ts";
 import type { TargetName } from "../targets/target.ts";
-import { randomState, type State, state, type Tensor } from "../tensor/index.ts";
+import { randomState, type State, StateScope, state, type Tensor } from "../tensor/index.ts";
 import { ActorCritic, type NetworkConfig } from "./actorCritic.ts";
 import type { Algorithm } from "./algorithm.ts";
 import { Iteration, type IterationOptions, type PhaseSeconds, type Told } from "./iteration.ts";
@@ -23,6 +23,8 @@ export const scheduled = z.union([
 export type ScheduledNumber = z.output<typeof scheduled>;
 
 export interface OnPolicyOptions extends IterationOptions {
+  /** What the algorithm's states belong to; they go when it is disposed of. */
+  readonly scope?: StateScope;
   /** What networks and choices follow from. */
   readonly seed?: number;
   /** Environment steps of the whole run: what falling numbers fall over. */
@@ -40,9 +42,11 @@ export abstract class OnPolicy<C extends RolloutConfig & NetworkConfig> implemen
   /** How many there will be: a state, so that longer runs are the same programs. */
   readonly #iterations: State;
   readonly #options: IterationOptions;
+  readonly #scope: StateScope;
   #iteration: Iteration | undefined;
 
-  constructor(world: World, config: C, { seed = 0, totalSteps, ...options }: OnPolicyOptions) {
+  constructor(world: World, config: C, options: OnPolicyOptions) {
+    const { seed = 0, totalSteps, scope = new StateScope(), ...iterationOptions } = options;
     this.config = config;
     const iterations = Math.max(1, Math.ceil(totalSteps / (config.nEnvs * config.nSteps)));
     this.#iterations = state("f32", [], { name: "allIterations", from: [iterations] });
@@ -50,7 +54,8 @@ export abstract class OnPolicy<C extends RolloutConfig & NetworkConfig> implemen
     this.done = state("i32", [], { name: "iterations" });
     this.agent = new ActorCritic(world.env, config, new Parameters({ seed }));
     this.rollout = new Rollout(world, this.agent, config, this.random);
-    this.#options = options;
+    this.#options = iterationOptions;
+    this.#scope = scope;
   }
 
   /** Records what follows a rollout; what it tells. */
@@ -62,7 +67,9 @@ export abstract class OnPolicy<C extends RolloutConfig & NetworkConfig> implemen
     return this;
   }
   #loaded(): Iteration {
-    this.#iteration ??= new Iteration(this.name, this.rollout, () => this.#record(), this.#options);
+    this.#iteration ??= this.#scope.run(
+      () => new Iteration(this.name, this.rollout, () => this.#record(), this.#options),
+    );
     return this.#iteration;
   }
   #record(): Told {
@@ -120,5 +127,6 @@ export abstract class OnPolicy<C extends RolloutConfig & NetworkConfig> implemen
   }
   dispose(): void {
     this.#iteration?.dispose();
+    this.#scope.dispose();
   }
 }

@@ -6,6 +6,7 @@ import type { Environment } from "../envs/define.ts";
 import type { VectorEnv } from "../envs/vector/face.ts";
 import { UsageError } from "../platform/errors.ts";
 import { didYouMean } from "../platform/suggest.ts";
+import { StateScope } from "../tensor/index.ts";
 import { A2c, a2cPresets, a2cSchema } from "./a2c.ts";
 import type { Algorithm } from "./algorithm.ts";
 import { CompiledWorld } from "./compiledWorld.ts";
@@ -25,6 +26,12 @@ export interface AlgorithmKind<S extends z.ZodObject = z.ZodObject> {
   make(playground: Playground, config: z.output<S>, options: OnPolicyOptions): Algorithm;
 }
 
+/** Makes an algorithm whose states go with it. */
+function owning<A>(make: (scope: StateScope) => A): A {
+  const scope = new StateScope();
+  return scope.run(() => make(scope));
+}
+
 /** A world for a configuration. */
 export function worldOf(
   playground: Playground,
@@ -40,14 +47,16 @@ const ppo: AlgorithmKind<typeof ppoSchema> = {
   title: "proximal policy optimisation",
   schema: ppoSchema,
   presets: ppoPresets,
-  make: (playground, config, options) => new Ppo(worldOf(playground, config, options.seed ?? 0), config, options),
+  make: (playground, config, options) =>
+    owning((scope) => new Ppo(worldOf(playground, config, options.seed ?? 0), config, { ...options, scope })),
 };
 const a2c: AlgorithmKind<typeof a2cSchema> = {
   name: "a2c",
   title: "advantage actor-critic",
   schema: a2cSchema,
   presets: a2cPresets,
-  make: (playground, config, options) => new A2c(worldOf(playground, config, options.seed ?? 0), config, options),
+  make: (playground, config, options) =>
+    owning((scope) => new A2c(worldOf(playground, config, options.seed ?? 0), config, { ...options, scope })),
 };
 
 export const ALGORITHMS = { ppo, a2c } as const;

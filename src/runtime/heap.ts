@@ -144,6 +144,13 @@ export class Heap {
     );
   }
 
+  /** Bytes of all arrays that were not given back. */
+  get bytesInUse(): number {
+    let blocks = 0;
+    for (const size of this.#sizes.values()) blocks += size;
+    return blocks * BLOCK;
+  }
+
   /** Gives a block back. Arrays in it must not be used any more. */
   release(offset: number): void {
     const blocks = this.#sizes.get(offset);

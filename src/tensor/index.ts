@@ -9,5 +9,5 @@ export type { TensorType } from "./nodes.ts";
 export { type Outputs, program, repeat, TensorProgram, type TensorProgramOptions } from "./program.ts";
 export { Key, keyOf, normal, permutation, randomBits, randomKey, randomState, uniform } from "./random.ts";
 export { type Shape, TensorError } from "./shape.ts";
-export { State, state } from "./state.ts";
+export { State, StateScope, state } from "./state.ts";
 export { concat, constant, input, iota, type Operand, stack, Tensor, table, where } from "./tensor.ts";

@@ -10,12 +10,40 @@ import { recording } from "./recorder.ts";
 import { describeShape, elementsOf, type Shape, sameShape } from "./shape.ts";
 import { nodeOf, type Operand, Tensor } from "./tensor.ts";
 
+/** States that are made while something runs, to be given back together. */
+export class StateScope {
+  static #current: StateScope | undefined;
+  readonly #states = new Set<State>();
+
+  run<T>(build: () => T): T {
+    const outer = StateScope.#current;
+    StateScope.#current = this;
+    try {
+      return build();
+    } finally {
+      StateScope.#current = outer;
+    }
+  }
+  /** Makes a state a part of the scope that is running, if one is. */
+  static take(made: State): State {
+    const scope = StateScope.#current;
+    if (scope) scope.#states.add(made);
+    return made;
+  }
+  /** Gives the memory of all of them back. */
+  dispose(): void {
+    for (const one of this.#states) one.dispose();
+    this.#states.clear();
+  }
+}
+
 export class State implements Stored {
   readonly name: string;
   readonly dtype: TensorType;
   readonly shape: Shape;
   /** The numbers themselves, row after row; programs work on them in place. */
   readonly array: TypedArray;
+  #isGone = false;
 
   /** Over new memory, or over an array that is there already, made by `allocate`. */
   constructor(
@@ -62,9 +90,10 @@ export class State implements Stored {
     recording().assign(this, expandOf(node, shape), number);
   }
 
-  /** Gives its memory back. */
+  /** Gives its memory back, once. */
   dispose(): void {
-    heap().release(this.array.byteOffset);
+    if (!this.#isGone) heap().release(this.array.byteOffset);
+    this.#isGone = true;
   }
 }
 
@@ -78,7 +107,7 @@ export function state(
     refuse(name, `${describeShape(shape)} is not a shape: sizes are whole numbers from 1 on`);
   if (from && from.length !== elementsOf(shape))
     refuse(name, `${from.length} numbers are not the elements of ${describeShape(shape)}`);
-  const made = new State(name, dtype, shape);
+  const made = StateScope.take(new State(name, dtype, shape));
   if (from) made.array.set(from);
   return made;
 }

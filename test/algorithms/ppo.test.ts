@@ -9,6 +9,7 @@ import { ALGORITHMS, type Playground } from "../../src/algorithms/registry.ts";
 import { box, defineEnv, type Environment, environment, masked, multiDiscrete } from "../../src/envs/index.ts";
 import { VecEnv } from "../../src/envs/vector/vecEnv.ts";
 import { i32 } from "../../src/kernel/declare.ts";
+import { heap } from "../../src/runtime/heap.ts";
 import type { State } from "../../src/tensor/index.ts";
 import { TARGETS } from "../tensor/support.ts";
 
@@ -127,6 +128,19 @@ test("never takes a forbidden action", () => {
     expect(Object.values(told).some(Number.isNaN) && told.episodes !== 0).toBe(false);
   }
   expect(ppo.parameters.arena.array.every(Number.isFinite)).toBe(true);
+});
+
+test("gives all of its memory back", () => {
+  const config = { normalizeObs: true, normalizeReward: true };
+  const once = (): void => {
+    const ppo = make("Pendulum-v1", config, { target: "js" });
+    ppo.iterate();
+    ppo.dispose();
+  };
+  once();
+  const before = heap().bytesInUse;
+  for (let k = 0; k < 3; k++) once();
+  expect(heap().bytesInUse).toBe(before);
 });
 
 test("refuses minibatches that do not fit", () => {

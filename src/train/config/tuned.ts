@@ -20,17 +20,8 @@ const MINATAR_PPO = {
   nEnvs: 64,
   nSteps: 128,
   batchSize: 1024,
-  nEpochs: 4,
-  learningRate: 5e-4,
-  gamma: 0.999,
-  gaeLambda: 0.95,
-  clipRange: 0.2,
-  entCoef: 0.01,
-  vfCoef: 0.5,
-  netArch: [256, 256],
+  learningRate: "lin_1e-3",
   activation: "relu",
-  evalEvery: 1_000_000,
-  checkpointEvery: 1_000_000,
 };
 
 export const TUNED: TunedTable = {
@@ -88,7 +79,7 @@ export const TUNED: TunedTable = {
       gamma: 0.9,
     },
     "Asterix-MinAtar": MINATAR_PPO,
-    "Breakout-MinAtar": MINATAR_PPO,
+    "Breakout-MinAtar": { ...MINATAR_PPO, netArch: [256, 256], learningRate: 5e-4, gamma: 0.999 },
     "Freeway-MinAtar": MINATAR_PPO,
     "Seaquest-MinAtar": MINATAR_PPO,
     "SpaceInvaders-MinAtar": MINATAR_PPO,
