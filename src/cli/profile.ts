@@ -2,14 +2,14 @@
  * @file `lockstep profile`: where the time of training goes on this machine, measured, and what could be done about it.
  */
 import { join } from "node:path";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { EnvironmentOptions } from "./environment.ts";
-import { several, whole } from "./options.ts";
+import { whole } from "./options.ts";
 import { asJson, toStderr, writeAll } from "./output.ts";
 import { profileHtml, profileJson, profileMarkdown } from "./profileReport.ts";
 import { measureProfile } from "./profileRun.ts";
 import { profileReport } from "./profileSections.ts";
-import { type TrainCommandOptions, trainOptions, withTarget } from "./train.ts";
+import { type TrainCommandOptions, trainOptions, withSettings } from "./train.ts";
 
 const STEPS = 50_000;
 const OUT = "profile";
@@ -50,15 +50,8 @@ export function addProfile(program: Command): void {
     .option("--steps <n>", "environment steps of each run", whole(1, Number.MAX_SAFE_INTEGER), STEPS)
     .option("--envs <n>", "environments side by side", whole(1, 1_000_000))
     .option("--seed <n>", "what all random numbers follow from", whole(0, 0xffff_ffff));
-  withTarget(command)
-    .addOption(new Option("--numerics <how>", "how products round (auto)").choices(["auto", "fused", "unfused"]))
-    .option("--preset <name>", "whose conventions and defaults to begin with: see lockstep algos")
-    .option("--set <key=value>", "a hyperparameter; may be given several times", several)
-    .option("--config <file>", "a YAML or JSON file, also one of rl-zoo3")
-    .option("--no-tuned", "begin with the algorithm's defaults even where there are tuned values")
+  withSettings(command)
     .option("--no-kernels", "do not time kernels one by one, which compiles each of them")
-    .option("--export <name>", "which of several environments of a file")
-    .option("--data <folder>", "the folder with the MNIST files, for MNISTBandit-bsuite")
     .option("--out <folder>", "where profile.md, profile.html and profile.json are written", OUT)
     .option("--json", "print the result as one JSON document")
     .action(profile);

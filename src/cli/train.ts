@@ -139,6 +139,18 @@ export function withTarget(command: Command): Command {
     .option("--threads <n>", "threads (one per core)", whole(1, 256));
 }
 
+/** The options that say what a run is made with. */
+export function withSettings(command: Command): Command {
+  return withTarget(command)
+    .addOption(new Option("--numerics <how>", "how products round (auto)").choices(["auto", "fused", "unfused"]))
+    .option("--preset <name>", "whose conventions and defaults to begin with: see lockstep algos")
+    .option("--set <key=value>", "a hyperparameter; may be given several times", several)
+    .option("--config <file>", "a YAML or JSON file, also one of rl-zoo3")
+    .option("--no-tuned", "begin with the algorithm's defaults even where there are tuned values")
+    .option("--export <name>", "which of several environments of a file")
+    .option("--data <folder>", "the folder with the MNIST files, for MNISTBandit-bsuite");
+}
+
 export function addTrain(program: Command, exit: (code: number) => void): void {
   const command = program
     .command("train")
@@ -150,12 +162,7 @@ export function addTrain(program: Command, exit: (code: number) => void): void {
     .option("--seed <n>", "what all random numbers follow from", whole(0, 0xffff_ffff))
     .option("--seeds <n>", "so many runs with different seeds, and one report of all", whole(1, 1000))
     .option("--jobs <n>", "runs of --seeds at the same time (one per core)", whole(1, 256));
-  withTarget(command)
-    .addOption(new Option("--numerics <how>", "how products round (auto)").choices(["auto", "fused", "unfused"]))
-    .option("--preset <name>", "whose conventions and defaults to begin with: see lockstep algos")
-    .option("--set <key=value>", "a hyperparameter; may be given several times", several)
-    .option("--config <file>", "a YAML or JSON file, also one of rl-zoo3")
-    .option("--no-tuned", "begin with the algorithm's defaults even where there are tuned values")
+  withSettings(command)
     .option("--out <folder>", "where run folders are made (runs)")
     .option("--name <name>", "the name of the run folder")
     .option("--no-save", "write nothing")
@@ -163,9 +170,7 @@ export function addTrain(program: Command, exit: (code: number) => void): void {
     .option("--eval-episodes <n>", "episodes of an evaluation", whole(1, 100_000))
     .option("--checkpoint-every <steps>", "steps between checkpoints", whole(0, 1e12))
     .option("--stop-at <return>", "end the run when an evaluation reaches this mean return", number)
-    .option("--timing", "measure the phases of iterations, each a call of its own")
-    .option("--export <name>", "which of several environments of a file")
-    .option("--data <folder>", "the folder with the MNIST files, for MNISTBandit-bsuite");
+    .option("--timing", "measure the phases of iterations, each a call of its own");
   withOutput(command).action(
     async (algo: string | undefined, env: string | undefined, options: TrainCommandOptions) => {
       if (options.seeds === undefined) return train(algo, env, options);

@@ -12,6 +12,7 @@ import { DRAFT, disk, FileError, type FileStore } from "../platform/files.ts";
 import { sha256 } from "../platform/sha256.ts";
 import { PlainDataError, readPlain, writePlain } from "./plainData.ts";
 import type { EvaluationResult } from "./records.ts";
+import { count, evaluationOf } from "./schemas.ts";
 
 /** A checkpoint that cannot be used. A damaged one may be passed over for the one before. */
 export class CheckpointError extends LockstepError {
@@ -31,19 +32,9 @@ const STEP_DIGITS = 12;
 const ENTRY = /^(\d{12,16})\.json$/;
 const OWN_FILE = /^\d{12,16}\.(json|safetensors)$/;
 
-const count = z.int().min(0);
 /** Any number: NaN and infinities are results too. */
 const figure = z.custom<number>((value) => typeof value === "number", { error: "a number is missing" });
-const evaluation: z.ZodType<EvaluationResult> = z.object({
-  episodes: count,
-  mean: figure,
-  std: figure,
-  min: figure,
-  max: figure,
-  iqm: figure,
-  ci: z.tuple([figure, figure]),
-  mean_length: figure,
-});
+const evaluation: z.ZodType<EvaluationResult> = evaluationOf(figure);
 const evaluated = z.object({ steps: count, evaluation });
 const description = z.object({
   algo: z.string(),

@@ -5,14 +5,20 @@
  * Keys are spelled as they stand in files (metrics.jsonl, summary.json): one name from the program to the disk.
  */
 
-/** What a run is, told to every logger before anything happens. */
-export interface RunInfo {
+import type { ReturnSummary } from "../stats/returns.ts";
+
+/** What tells a run from others. */
+export interface RunIdentity {
   readonly algo: string;
   readonly env: string;
   readonly seed: number;
   readonly target: string;
   readonly threads: number;
   readonly numerics: string;
+}
+
+/** What a run is, told to every logger before anything happens. */
+export interface RunInfo extends RunIdentity {
   /** Environment steps that the run will have made at its end. */
   readonly total_steps: number;
   /** The whole configuration, as in config.json. */
@@ -38,18 +44,7 @@ export interface IterationRecord {
 }
 
 /** Returns of whole episodes, summed up. */
-export interface EvaluationResult {
-  readonly episodes: number;
-  readonly mean: number;
-  readonly std: number;
-  readonly min: number;
-  readonly max: number;
-  /** Interquartile mean. */
-  readonly iqm: number;
-  /** 95 % bootstrap interval of the interquartile mean. */
-  readonly ci: readonly [number, number];
-  readonly mean_length: number;
-}
+export type EvaluationResult = ReturnSummary;
 
 export interface EvaluationRecord {
   readonly kind: "evaluation";
@@ -62,13 +57,7 @@ export interface EvaluationRecord {
 export type RunRecord = IterationRecord | EvaluationRecord;
 
 /** What `train --json` prints and summary.json holds. */
-export interface RunSummary {
-  readonly algo: string;
-  readonly env: string;
-  readonly seed: number;
-  readonly target: string;
-  readonly threads: number;
-  readonly numerics: string;
+export interface RunSummary extends RunIdentity {
   readonly steps: number;
   readonly iterations: number;
   /** Why it ended: all steps done, a callback's wish, a signal. */

@@ -9,6 +9,7 @@ import { LockstepError } from "../platform/errors.ts";
 import { listFolder, readWhole } from "../platform/files.ts";
 import { parseRecords, RecordError } from "./loggers/jsonl.ts";
 import type { EvaluationRecord, IterationRecord, RunRecord, RunSummary } from "./records.ts";
+import { count, evaluationOf, jsonFigure } from "./schemas.ts";
 
 /** A folder is not that of a run, or one of its files cannot be used. */
 export class RunFileError extends LockstepError {
@@ -39,19 +40,7 @@ const LIMITS = { "config.json": 16 * MEGABYTE, "summary.json": MEGABYTE, "metric
 const DEEPEST = 16;
 type FileName = keyof typeof LIMITS;
 
-const count = z.number().int().min(0);
-const figure = z.union([z.number(), z.null().transform(() => Number.NaN)]);
-
-const EVALUATION = z.object({
-  episodes: count,
-  mean: figure,
-  std: figure,
-  min: figure,
-  max: figure,
-  iqm: figure,
-  ci: z.tuple([figure, figure]),
-  mean_length: figure,
-});
+const figure = jsonFigure;
 
 const SUMMARY: z.ZodType<RunSummary> = z.object({
   algo: z.string(),
@@ -67,7 +56,7 @@ const SUMMARY: z.ZodType<RunSummary> = z.object({
   train_s: figure,
   steps_per_s: figure,
   crossings: count,
-  evaluation: EVALUATION.nullable(),
+  evaluation: evaluationOf(figure).nullable(),
   parameters_sha256: z.string(),
   run: z.string().nullable(),
 });

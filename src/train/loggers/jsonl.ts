@@ -7,6 +7,7 @@
 import { z } from "zod";
 import { LockstepError } from "../../platform/errors.ts";
 import type { EvaluationRecord, IterationRecord, Logger, RunRecord } from "../records.ts";
+import { count, evaluationOf, jsonFigure } from "../schemas.ts";
 import { type LogFile, openLog, wholeLines } from "./logFile.ts";
 
 /** A line of a metrics file is not a record. */
@@ -14,8 +15,7 @@ export class RecordError extends LockstepError {
   override readonly name = "RecordError";
 }
 
-const count = z.number().int().min(0);
-const figure = z.union([z.number(), z.null().transform(() => Number.NaN)]);
+const figure = jsonFigure;
 const place = { iteration: count, steps: count, wall_s: z.number().min(0) };
 
 /** Keys that are not known are left out, so that later versions may add some. */
@@ -28,16 +28,7 @@ const RECORD: z.ZodType<RunRecord> = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("evaluation"),
     ...place,
-    evaluation: z.object({
-      episodes: count,
-      mean: figure,
-      std: figure,
-      min: figure,
-      max: figure,
-      iqm: figure,
-      ci: z.tuple([figure, figure]),
-      mean_length: figure,
-    }),
+    evaluation: evaluationOf(figure),
   }) satisfies z.ZodType<EvaluationRecord>,
 ]);
 
