@@ -144,7 +144,7 @@ function curveParts(spots: readonly Spot[], stroke: Stroke, steps: boolean, colu
 /** The band of a series, in pieces where it has gaps: along its upper edge and back along the lower one. */
 function bandParts(low: readonly Spot[], high: readonly Spot[], colour: string, columns: number): string[] {
   const whole = (k: number): boolean =>
-    [low[k], high[k]].every((spot) => spot !== undefined && Number.isFinite(spot.y));
+    [low[k], high[k]].every((spot) => spot !== undefined && Number.isFinite(spot.x) && Number.isFinite(spot.y));
   const masked = (edge: readonly Spot[]): Spot[] =>
     edge.map((spot, k) => (whole(k) ? spot : { x: spot.x, y: Number.NaN }));
   const [lower, upper] = [unbroken(masked(low)), unbroken(masked(high))];

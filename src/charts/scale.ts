@@ -70,7 +70,7 @@ function linearScale(least: number, greatest: number, count: number, ends: Ends)
     from,
     to,
     ticks: values.map((value, k) => ({ value, label: labels[k] as string })),
-    place: (value) => (value - from) / (to - from),
+    place: (value) => (Math.abs(value) > GREATEST ? Number.NaN : (value - from) / (to - from)),
   };
 }
 

@@ -63,6 +63,12 @@ describe("line charts", () => {
     expect(svg.match(/<circle/g)).toHaveLength(1);
   });
 
+  test("leave out what is too large for any scale", () => {
+    const band = { low: [0, 0], high: [0, 0] };
+    const svg = lineChart({ series: [{ label: "", x: [0, -1.0772854334071318e304], y: [0], ...band }] });
+    expect(svg).not.toMatch(/NaN|Infinity|undefined/);
+  });
+
   test("say when there is nothing to show", () => {
     const empty = [[], [Number.NaN, Number.NaN]].map((y) => lineChart({ series: [{ label: "", x: points(2), y }] }));
     for (const svg of empty) expect(texts(svg)).toEqual(["no data"]);
