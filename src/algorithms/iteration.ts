@@ -7,6 +7,7 @@
 import { input, program, repeat, type Tensor, type TensorProgram, type TensorProgramOptions } from "../tensor/index.ts";
 import { concat } from "../tensor/tensor.ts";
 import type { Rollout } from "./rollout.ts";
+import type { CompiledWorldParts } from "./world.ts";
 
 /** Scalars by name; recorded in the last phase. */
 export type Told = { readonly [name: string]: Tensor };
@@ -83,25 +84,28 @@ export class Iteration {
     const act = this.#make("act", () => ({ action: rollout.act(row()) }));
     const observe = this.#make("observe", () => this.#nothing(() => rollout.observe(row())));
     const estimate = this.#make("estimate", () => this.#nothing(() => rollout.estimate()));
-    const inside = (t: Tensor): void => {
-      if (world.kind === "compiled") world.step(agent.toWorld(actions.value.gather(t)), t);
+    const compiledStep = (inner: CompiledWorldParts): ((t: number) => void) => {
+      const inside = (t: Tensor): void => inner.step(agent.toWorld(actions.value.gather(t)), t);
+      const made = this.#make("step", () => this.#nothing(() => inside(row())));
+      return (t) => void made.run({ t });
     };
-    const compiled = world.kind === "compiled" && this.#make("step", () => this.#nothing(() => inside(row())));
-    const step = (t: number): void => {
-      if (compiled) compiled.run({ t });
-      else if (world.kind === "host") world.step(act.outputs.action, t);
-    };
+    const step =
+      world.kind === "compiled" ? compiledStep(world) : (t: number): void => world.step(act.outputs.action, t);
     return () => {
-      const clock = new PhaseClock(this.seconds as PhaseSeconds);
-      clock.time("other", () => begin.run());
+      this.#time("other", () => begin.run());
       for (let t = 0; t < steps; t++) {
-        clock.time("policy", () => act.run({ t }));
-        clock.time("environment", () => step(t));
-        clock.time("other", () => observe.run({ t }));
+        this.#time("policy", () => act.run({ t }));
+        this.#time("environment", () => step(t));
+        this.#time("other", () => observe.run({ t }));
       }
-      clock.time("gae", () => estimate.run());
-      clock.time("update", () => this.last.run());
+      this.#time("gae", () => estimate.run());
+      this.#time("update", () => this.last.run());
     };
+  }
+  #time(phase: Phase, run: () => void): void {
+    const start = performance.now();
+    run();
+    if (this.seconds) this.seconds[phase] += (performance.now() - start) / 1000;
   }
 
   /** One iteration; what it tells. */
@@ -123,15 +127,3 @@ export class Iteration {
 }
 
 const total = (seconds: PhaseSeconds): number => PHASES.reduce((sum, phase) => sum + seconds[phase], 0);
-
-class PhaseClock {
-  readonly #seconds: PhaseSeconds;
-  constructor(seconds: PhaseSeconds) {
-    this.#seconds = seconds;
-  }
-  time(phase: Phase, run: () => void): void {
-    const start = performance.now();
-    run();
-    this.#seconds[phase] += (performance.now() - start) / 1000;
-  }
-}

@@ -12,6 +12,7 @@ import type { Algorithm } from "./algorithm.ts";
 import { CompiledWorld } from "./compiledWorld.ts";
 import type { OnPolicyOptions } from "./onPolicy.ts";
 import { Ppo, ppoPresets, ppoSchema } from "./ppo.ts";
+import type { rolloutKeys } from "./rollout.ts";
 import { HostWorld, type World } from "./world.ts";
 
 /** What is trained in: a compiled environment, or a function that makes a vector of JavaScript ones. */
@@ -26,12 +27,6 @@ export interface AlgorithmKind<S extends z.ZodObject = z.ZodObject> {
   make(playground: Playground, config: z.output<S>, options: OnPolicyOptions): Algorithm;
 }
 
-/** Makes an algorithm whose states go with it. */
-function owning<A>(make: (scope: StateScope) => A): A {
-  const scope = new StateScope();
-  return scope.run(() => make(scope));
-}
-
 /** A world for a configuration. */
 export function worldOf(
   playground: Playground,
@@ -42,22 +37,22 @@ export function worldOf(
   return new CompiledWorld(playground, { n: nEnvs, steps: nSteps, seed });
 }
 
-const ppo: AlgorithmKind<typeof ppoSchema> = {
-  name: "ppo",
-  title: "proximal policy optimisation",
-  schema: ppoSchema,
-  presets: ppoPresets,
-  make: (playground, config, options) =>
-    owning((scope) => new Ppo(worldOf(playground, config, options.seed ?? 0), config, { ...options, scope })),
-};
-const a2c: AlgorithmKind<typeof a2cSchema> = {
-  name: "a2c",
-  title: "advantage actor-critic",
-  schema: a2cSchema,
-  presets: a2cPresets,
-  make: (playground, config, options) =>
-    owning((scope) => new A2c(worldOf(playground, config, options.seed ?? 0), config, { ...options, scope })),
-};
+type Maker<C> = new (world: World, config: C, options: OnPolicyOptions) => Algorithm;
+
+/** A kind whose algorithms are made in a world, and own all states that are made with them. */
+function kindOf<S extends z.ZodObject<typeof rolloutKeys>>(
+  about: Pick<AlgorithmKind<S>, "name" | "title" | "schema" | "presets">,
+  Made: Maker<z.output<S>>,
+): AlgorithmKind<S> {
+  const make: AlgorithmKind<S>["make"] = (playground, config, options) => {
+    const scope = new StateScope();
+    return scope.run(() => new Made(worldOf(playground, config, options.seed ?? 0), config, { ...options, scope }));
+  };
+  return { ...about, make };
+}
+
+const ppo = kindOf({ name: "ppo", title: "proximal policy optimisation", schema: ppoSchema, presets: ppoPresets }, Ppo);
+const a2c = kindOf({ name: "a2c", title: "advantage actor-critic", schema: a2cSchema, presets: a2cPresets }, A2c);
 
 export const ALGORITHMS = { ppo, a2c } as const;
 export type AlgorithmName = keyof typeof ALGORITHMS;

@@ -44,11 +44,12 @@ export class Rollout {
   readonly seen: State;
   readonly rewards: State;
   readonly episodes: EpisodeStatistics;
+  /** What a frozen policy needs to see as this one does. */
+  readonly observationNorm: ObservationNorm | undefined;
   readonly #config: RolloutConfig;
   readonly #random: State;
   readonly #running: State;
   readonly #finalSeen: State;
-  readonly #observationNorm: ObservationNorm | undefined;
   readonly #rewardNorm: RewardNorm | undefined;
 
   constructor(world: World, agent: ActorCritic, config: RolloutConfig, random: State) {
@@ -69,7 +70,7 @@ export class Rollout {
     this.advantages = rows("advantages", steps);
     this.#running = state("f32", [n], { name: "running" });
     this.episodes = new EpisodeStatistics(world);
-    this.#observationNorm = normalizeObs ? observationNormOf(world.env) : undefined;
+    this.observationNorm = normalizeObs ? observationNormOf(world.env) : undefined;
     this.#rewardNorm = normalizeReward ? new RewardNorm(n, gamma) : undefined;
     this.seen = normalizeObs ? rows("seen", steps + 1, size) : rollout.obs;
     this.#finalSeen = normalizeObs ? rows("finalSeen", steps, size) : rollout.finalObs;
@@ -78,22 +79,18 @@ export class Rollout {
 
   /** What playing on depends on, besides the world and the networks. */
   get states(): readonly State[] {
-    const seen = this.#observationNorm ? [lastRow(this.seen)] : [];
-    return [...seen, ...(this.#observationNorm?.states ?? []), ...(this.#rewardNorm?.states ?? [])];
-  }
-  /** What a frozen policy needs to see as this one does. */
-  get observationNorm(): ObservationNorm | undefined {
-    return this.#observationNorm;
+    const seen = this.observationNorm ? [lastRow(this.seen)] : [];
+    return [...seen, ...(this.observationNorm?.states ?? []), ...(this.#rewardNorm?.states ?? [])];
   }
 
   /** Once, after the world's first reset: its observations are seen. */
   first(): void {
     const { obs } = this.world.rollout;
-    if (this.#observationNorm) this.#see(obs.value.at(0, this.steps), this.steps);
+    if (this.observationNorm) this.#see(this.observationNorm, obs.value.at(0, this.steps), this.steps);
   }
-  #see(obs: Tensor, row: Tensor | number): void {
-    this.#observationNorm?.learn(obs);
-    this.seen.assignRow(row, (this.#observationNorm as ObservationNorm).apply(obs));
+  #see(norm: ObservationNorm, obs: Tensor, row: Tensor | number): void {
+    norm.learn(obs);
+    this.seen.assignRow(row, norm.apply(obs));
   }
 
   /** A rollout goes on from where the one before stopped. */
@@ -117,9 +114,9 @@ export class Rollout {
     const over = terminated.value.gather(t).or(truncated.value.gather(t));
     this.episodes.observe(over);
     if (this.#rewardNorm) this.rewards.assignRow(t, this.#rewardNorm.step(reward.value.gather(t), over));
-    if (this.#observationNorm) {
-      this.#see(obs.value.gather(t.add(1)), t.add(1));
-      this.#finalSeen.assignRow(t, this.#observationNorm.apply(finalObs.value.gather(t)));
+    if (this.observationNorm) {
+      this.#see(this.observationNorm, obs.value.gather(t.add(1)), t.add(1));
+      this.#finalSeen.assignRow(t, this.observationNorm.apply(finalObs.value.gather(t)));
     }
   }
 

@@ -10,6 +10,7 @@ import { parseReport } from "../bench/stored.ts";
 import { findSuite, runSuite } from "../bench/suite.ts";
 import { SUITES } from "../bench/suites.ts";
 import { UsageError } from "../platform/errors.ts";
+import { asJson, toStderr } from "./output.ts";
 
 interface RunOptions {
   readonly quick?: boolean;
@@ -18,10 +19,6 @@ interface RunOptions {
   readonly out?: string;
   readonly threads?: number;
 }
-
-const toStderr = (line: string): void => {
-  process.stderr.write(`${line}\n`);
-};
 
 function parseThreads(text: string): number {
   const threads = Number(text);
@@ -33,7 +30,7 @@ function parseThreads(text: string): number {
 function store(report: Report, folder: string): void {
   mkdirSync(folder, { recursive: true });
   for (const [ending, content] of [
-    ["json", `${JSON.stringify(report, null, 2)}\n`],
+    ["json", asJson(report)],
     ["md", toMarkdown(report)],
   ] as const) {
     const file = join(folder, `${report.suite}.${ending}`);
@@ -52,7 +49,7 @@ async function run(name: string, options: RunOptions): Promise<number> {
     ...threads,
   });
   if (options.out !== undefined) store(report, options.out);
-  process.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : toMarkdown(report));
+  process.stdout.write(options.json ? asJson(report) : toMarkdown(report));
   if (failures > 0) toStderr(`${failures} workloads were not timed because their sides computed different numbers`);
   return failures > 0 ? 1 : 0;
 }
@@ -69,7 +66,7 @@ function readReport(file: string): Report {
 
 function compare(first: string, second: string, options: { readonly json?: boolean }): number {
   const comparison = compareReports(readReport(first), readReport(second));
-  process.stdout.write(options.json ? `${JSON.stringify(comparison, null, 2)}\n` : comparisonToMarkdown(comparison));
+  process.stdout.write(options.json ? asJson(comparison) : comparisonToMarkdown(comparison));
   return comparison.regressions > 0 ? 1 : 0;
 }
 

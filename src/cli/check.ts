@@ -4,6 +4,7 @@
 import type { Command } from "commander";
 import { CHECKS, type CheckReport, checkEnvironment } from "../envs/check/index.ts";
 import { type EnvironmentOptions, loadEnvironment } from "./environment.ts";
+import { asJson } from "./output.ts";
 import { columns, type Style, styleFor, wrap } from "./text.ts";
 
 const LINE = 80;
@@ -61,7 +62,7 @@ export function addCheck(program: Command, exit: (code: number) => void): void {
     .option("--json", "print the result as one JSON document")
     .action(async (what: string, options: EnvironmentOptions & { readonly json?: boolean }) => {
       const report = checkEnvironment(await loadEnvironment(what, options), { timeMs: 100 });
-      const text = options.json ? `${JSON.stringify(toJson(report), null, 2)}\n` : undefined;
+      const text = options.json ? asJson(toJson(report)) : undefined;
       process.stdout.write(text ?? describeReport(report, styleFor(process.stdout)));
       exit(report.findings.length > 0 ? 1 : 0);
     });

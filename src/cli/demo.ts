@@ -8,9 +8,9 @@ import { Trainer } from "../train/trainer.ts";
 import { choosing } from "./enjoy.ts";
 import { Game, playInTerminal } from "./player.ts";
 import { runToEnd } from "./running.ts";
+import { trainOptions } from "./settings.ts";
 import { ownTerminal } from "./terminal.ts";
 import { styleFor } from "./text.ts";
-import { trainOptions } from "./train.ts";
 
 /** Seconds of play: enough to see that the pole stands. */
 const SECONDS = 3;

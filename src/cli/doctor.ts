@@ -12,6 +12,7 @@ import { cacheFolder, cacheLimit } from "../targets/native/cache.ts";
 import { createNativeTarget } from "../targets/native/index.ts";
 import type { TargetName } from "../targets/target.ts";
 import { type WasmFeatures, wasmFeatures } from "../targets/wasm/features.ts";
+import { asJson } from "./output.ts";
 import { columns, styleFor, wrap } from "./text.ts";
 
 interface CompilerFacts {
@@ -186,6 +187,6 @@ export function addDoctor(program: Command): void {
     .option("--json", "print the result as one JSON document")
     .action((options: { readonly json?: boolean }) => {
       const facts = gatherFacts();
-      process.stdout.write(options.json ? `${JSON.stringify(facts, null, 2)}\n` : print(facts));
+      process.stdout.write(options.json ? asJson(facts) : print(facts));
     });
 }

@@ -2,7 +2,6 @@
  * @file `lockstep enjoy`: a trained policy at play in the terminal.
  */
 import type { Command } from "commander";
-import { UsageError } from "../platform/errors.ts";
 import type { Policy } from "../train/policy.ts";
 import { RunFolder } from "../train/runFolder.ts";
 import { type LoadPolicyOptions, loadPolicy } from "../train/savedPolicy.ts";
@@ -37,7 +36,6 @@ export function choosing(
 async function enjoy(folder: string, options: EnjoyOptions): Promise<void> {
   const document = RunFolder.open(folder).readConfig();
   const env = await loadEnvironment(document.env, options);
-  if (!env.functions) throw new UsageError(`${document.env} is a JavaScript object, which has no picture to show`);
   // JavaScript is there at once, and one observation at a time needs no more.
   const policy = loadPolicy(folder, { checkpoint: options.checkpoint, target: "js", seed: options.seed });
   const game = new Game(env, options.seed);

@@ -11,6 +11,7 @@ import { VecEnv } from "../envs/vector/vecEnv.ts";
 import { HostStream } from "../random/index.ts";
 import { type EnvironmentOptions, loadEnvironment } from "./environment.ts";
 import { actionNames } from "./keys.ts";
+import { asJson } from "./output.ts";
 import { columns, hasColours, type Style, styleFor, wrap } from "./text.ts";
 
 const LINE = 80;
@@ -160,16 +161,15 @@ interface EnvsOptions extends EnvironmentOptions {
 
 export async function envs(what: string | undefined, options: EnvsOptions): Promise<string> {
   const style = styleFor(process.stdout);
-  const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
   if (what === undefined)
-    return options.json ? json(environmentOutlines.map(facts)) : table(environmentOutlines, style);
+    return options.json ? asJson(environmentOutlines.map(facts)) : table(environmentOutlines, style);
   const outline = environmentOutlines.find((one) => one.id === what && one.needs !== undefined);
   if (outline && options.data === undefined)
     return options.json
-      ? json(facts(outline))
+      ? asJson(facts(outline))
       : `${wrap(`${outline.id} needs ${outline.needs}; or --data <folder>.`, LINE)}\n`;
   const env = await loadEnvironment(what, options);
-  return options.json ? json(detailedFacts(env)) : details(env, style, hasColours(process.stdout));
+  return options.json ? asJson(detailedFacts(env)) : details(env, style, hasColours(process.stdout));
 }
 
 export function addEnvs(program: Command): void {

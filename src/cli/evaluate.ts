@@ -9,6 +9,7 @@ import { RunFolder } from "../train/runFolder.ts";
 import { type LoadPolicyOptions, loadPolicy } from "../train/savedPolicy.ts";
 import { loadTrainingEnvironment } from "./environment.ts";
 import { checkpoint, whole } from "./options.ts";
+import { asJson } from "./output.ts";
 
 interface EvaluateCommandOptions {
   readonly episodes: number;
@@ -38,7 +39,7 @@ async function run(folder: string, options: EvaluateCommandOptions): Promise<voi
   const policy = loadPolicy(folder, { checkpoint: options.checkpoint, seed });
   const { episodes } = options;
   const result = evaluate(policy, env, { episodes, seed, deterministic: options.stochastic !== true });
-  process.stdout.write(options.json ? `${JSON.stringify(result, null, 2)}\n` : inWords(result));
+  process.stdout.write(options.json ? asJson(result) : inWords(result));
 }
 
 export function addEvaluate(program: Command): void {

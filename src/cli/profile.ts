@@ -9,7 +9,7 @@ import { asJson, toStderr, writeAll } from "./output.ts";
 import { profileHtml, profileJson, profileMarkdown } from "./profileReport.ts";
 import { measureProfile } from "./profileRun.ts";
 import { profileReport } from "./profileSections.ts";
-import { type TrainCommandOptions, trainOptions, withSettings } from "./train.ts";
+import { type TrainCommandOptions, trainOptions, withSettings } from "./settings.ts";
 
 const STEPS = 50_000;
 const OUT = "profile";

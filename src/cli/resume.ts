@@ -8,7 +8,7 @@ import { Trainer } from "../train/trainer.ts";
 import { isFile, loadTrainingEnvironment } from "./environment.ts";
 import { whole } from "./options.ts";
 import { type OutputOptions, runToEnd } from "./running.ts";
-import { fileHash, withOutput, withTarget } from "./train.ts";
+import { fileHash, withOutput, withTarget } from "./settings.ts";
 
 interface ResumeCommandOptions extends OutputOptions {
   readonly steps?: number;

@@ -8,6 +8,7 @@ import type { Participants } from "../train/plan.ts";
 import type { Logger, RunInfo, RunSummary } from "../train/records.ts";
 import { RUN_FILES } from "../train/runFolder.ts";
 import type { Trainer } from "../train/trainer.ts";
+import { asJson } from "./output.ts";
 import { hasColours } from "./text.ts";
 
 /** Options that every command that trains has. */
@@ -20,7 +21,8 @@ export interface OutputOptions {
 }
 
 /** Where people read: stdout, unless that is for one JSON document alone. */
-const streamFor = ({ json }: OutputOptions): NodeJS.WriteStream => (json ? process.stderr : process.stdout);
+export const streamFor = ({ json }: Pick<OutputOptions, "json">): NodeJS.WriteStream =>
+  json ? process.stderr : process.stdout;
 
 /** The live table in a terminal, lines elsewhere, nothing when nothing is wanted. */
 function display(options: OutputOptions): Logger {
@@ -102,7 +104,7 @@ export async function runToEnd(
   try {
     const trainer = make({ loggers: [listeners(options)], signal });
     const summary = await trainer.run();
-    if (options.json) process.stdout.write(`${JSON.stringify(summary, null, 2)}\n`);
+    if (options.json) process.stdout.write(asJson(summary));
     else if (!options.quiet) process.stdout.write(lastWords(summary));
     return trainer;
   } finally {

@@ -13,13 +13,15 @@ import { UsageError } from "../platform/errors.ts";
 import { listFolder, makeFolder } from "../platform/files.ts";
 import { type Interval, mean, std } from "../stats/index.ts";
 import { compareRuns } from "../train/compare.ts";
-import { readConfigFile, runConfigSchema } from "../train/config/index.ts";
+import { runConfigSchema } from "../train/config/run.ts";
 import type { RunSummary } from "../train/records.ts";
 import { runName } from "../train/runFolder.ts";
 import { writeComparison } from "./compare.ts";
-import { asJson, writeOut } from "./output.ts";
+import { asJson, toStderr, writeOut } from "./output.ts";
+import { streamFor } from "./running.ts";
 import { SeedRun } from "./seedRun.ts";
 import { lineView, quietView, type SeedView, terminalView } from "./seedView.ts";
+import { configFile, namesOf } from "./settings.ts";
 import { columns, styleFor } from "./text.ts";
 
 /** Options of `train` that are handed on to every seed as they are. */
@@ -42,8 +44,9 @@ const VALUES = {
 const SWITCHES = { csv: "--csv", timing: "--timing" } as const;
 
 export interface SeedsOptions
-  extends Partial<Readonly<Record<keyof typeof VALUES, string | number>>>,
+  extends Partial<Readonly<Record<Exclude<keyof typeof VALUES, "config">, string | number>>>,
     Partial<Readonly<Record<keyof typeof SWITCHES, boolean>>> {
+  readonly config?: string;
   /** How many. */
   readonly seeds?: number;
   /** The first of them. */
@@ -66,7 +69,7 @@ const FIRST_SEED = 42;
 const SEED_DISTANCE = 1000;
 const MOST_SEED = 0xffff_ffff;
 
-/** Seeds far enough from each other that those of evaluations do not meet them by chance. */
+/** Seeds at a distance, from the first one on. */
 export function seedsOf(count: number, first = FIRST_SEED): number[] {
   const last = first + (count - 1) * SEED_DISTANCE;
   if (last > MOST_SEED)
@@ -276,8 +279,8 @@ function lastWords({ seeds, aggregate, failed, unfinished, report }: SeedsResult
   return `\n${[...table, "", ...lines.map(([name, text]) => `${name.padEnd(12)}${text}`)].join("\n")}\n`;
 }
 
-function viewFor(seeds: readonly SeedRun[], { json, quiet }: SeedsOptions): { view: SeedView; lookMs: number } {
-  const stream = json ? process.stderr : process.stdout;
+function viewFor(seeds: readonly SeedRun[], { json = false, quiet }: SeedsOptions): { view: SeedView; lookMs: number } {
+  const stream = streamFor({ json });
   if (quiet) return { view: quietView((text) => void process.stderr.write(text)), lookMs: LOOK_MS.lines };
   if (stream.isTTY) return { view: terminalView(seeds, stream, styleFor(stream)), lookMs: LOOK_MS.terminal };
   return { view: lineView(seeds, (text) => void stream.write(text)), lookMs: LOOK_MS.lines };
@@ -291,18 +294,6 @@ function exitCode(seeds: readonly SeedRun[]): number {
 /** The command line that a seed is started with, but for its arguments: this program. */
 const ownProgram = (): string[] => [process.execPath, fileURLToPath(new URL("./main.js", import.meta.url))];
 
-/** The algorithm and environment of the command, or else of its file. */
-function namesOf(algo: string | undefined, env: string | undefined, { config }: SeedsOptions) {
-  const file =
-    config === undefined || (algo !== undefined && env !== undefined) ? undefined : readConfigFile(String(config));
-  const names = { algo: algo ?? file?.algo, env: env ?? file?.env };
-  if (names.algo === undefined || names.env === undefined)
-    throw new UsageError(
-      `say which ${names.algo === undefined ? "algorithm" : "environment"}: lockstep train <algo> <env>`,
-    );
-  return { algo: names.algo, env: names.env };
-}
-
 /** Trains with several seeds; what the process should end with. */
 export async function runSeeds(
   algo: string | undefined,
@@ -313,7 +304,8 @@ export async function runSeeds(
   const { seeds: count = 1, threads = 1, save = true } = options;
   const { jobs = Math.max(1, Math.floor(coreCount() / threads)) } = options;
   if (!save) throw new UsageError("--seeds needs run folders to sum up; leave --no-save out");
-  const names = namesOf(algo, env, options);
+  const isNamed = algo !== undefined && env !== undefined;
+  const names = namesOf(algo, env, isNamed ? undefined : await configFile(options.config));
   const numbers = seedsOf(count, options.seed);
   const folder = folderFor(options, { ...names, seed: numbers[0] as number }, count);
   makeFolder(folder);
@@ -325,7 +317,7 @@ export async function runSeeds(
   });
   const { view, lookMs } = viewFor(runs, options);
   await new Crowd(runs, view).run(Math.min(jobs, count), lookMs);
-  const say = options.quiet ? () => {} : (line: string) => void process.stderr.write(`${line}\n`);
+  const say = options.quiet ? () => {} : toStderr;
   const result = await conclude(names, runs, folder, say);
   if (options.json) process.stdout.write(asJson(result));
   else if (!options.quiet) process.stdout.write(lastWords(result));

@@ -88,9 +88,6 @@ function envNameOf({ env, envName }: TrainOptions): string {
   return typeof env === "function" ? "custom" : (env.id ?? "game");
 }
 
-const given = (values: { readonly [key: string]: unknown }): { readonly [key: string]: unknown } =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
-
 /** A new run: everything is checked before its folder is made. */
 export function planNew(options: TrainOptions): RunPlan {
   const { algo, env, hyperparameters = {}, tuned, folder, label, envHash, files = disk, evalEpisodes } = options;
@@ -106,7 +103,7 @@ export function planNew(options: TrainOptions): RunPlan {
     env: envNameOf(options),
     ...(tuned === undefined ? {} : { tuned }),
     // No evaluation at all is a matter of programs, not of configurations.
-    given: given({ ...hyperparameters, ...runKeys, evalEpisodes: evalEpisodes || undefined, out, name }),
+    given: { ...hyperparameters, ...runKeys, evalEpisodes: evalEpisodes || undefined, out, name },
   });
   const { out: _, name: __, ...run } = resolved.run;
   const document = {

@@ -1,38 +1,20 @@
 /**
  * @file The commands that show environments, as a user meets them: envs, play and check.
  */
-import { execFile, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { describeReport } from "../../src/cli/check.ts";
 import { styleFor } from "../../src/cli/text.ts";
 import { CHECKS } from "../../src/envs/check/index.ts";
+import { builtFirst, type Ended, lockstep as inFolder, ownFolder } from "./command.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "lockstep-envs-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-beforeAll(() => {
-  const ensured = spawnSync(process.execPath, [join(ROOT, "scripts", "ensure.mjs")], { encoding: "utf8" });
-  expect(ensured.stderr.includes("failed"), ensured.stderr).toBe(false);
-}, 120_000);
+const folder = ownFolder();
+builtFirst();
+const lockstep = (...args: string[]): Promise<Ended> => inFolder(folder, ...args);
 
-function lockstep(...args: string[]): Promise<{ code: number | null; out: string; err: string }> {
-  // As a user runs it: without colours, and without the verifier of tests.
-  const env = { ...process.env, FORCE_COLOR: undefined, LOCKSTEP_VERIFY: undefined };
-  return new Promise((resolve) => {
-    const child = execFile(
-      process.execPath,
-      [join(ROOT, "dist", "cli", "main.js"), ...args],
-      { env },
-      (_, out, err) => {
-        resolve({ code: child.exitCode, out, err });
-      },
-    );
-  });
-}
 function file(name: string, content: string): string {
   const path = join(folder, name);
   writeFileSync(path, content);

@@ -1,43 +1,31 @@
 /**
  * @file The commands that train, as a user meets them: their output, their errors, Ctrl-C, and what can be done with runs.
  */
-import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { RunSummary } from "../../src/train/records.ts";
+import { builtFirst, lockstep as inFolder, ownFolder, started } from "./command.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
-const main = join(root, "dist", "cli", "main.js");
-const folder = mkdtempSync(join(tmpdir(), "lockstep-train-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-beforeAll(() => {
-  const ensured = spawnSync(process.execPath, [join(root, "scripts", "ensure.mjs")], { encoding: "utf8" });
-  expect(ensured.stderr.includes("failed"), ensured.stderr).toBe(false);
-}, 120_000);
+const folder = ownFolder();
+builtFirst();
 
 /** Small enough for JavaScript. */
 const SMALL = ["--target", "js", "--envs", "2", "--set", "nSteps=16", "--set", "batchSize=16", "--set", "netArch=[8]"];
 
-function lockstep(...args: readonly string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
-    cwd: folder,
-    encoding: "utf8",
-    timeout: 60_000,
-  });
+async function lockstep(...args: string[]) {
+  const { code: status, out: stdout, err: stderr } = await inFolder(folder, ...args);
   return { status, stdout, stderr };
 }
-const trained = (...args: readonly string[]): RunSummary => {
-  const { stdout, stderr } = lockstep("train", "ppo", "CartPole-v1", "--no-tuned", ...SMALL, "--json", ...args);
+const trained = async (...args: string[]): Promise<RunSummary> => {
+  const { stdout, stderr } = await lockstep("train", "ppo", "CartPole-v1", "--no-tuned", ...SMALL, "--json", ...args);
   expect(stdout, stderr).not.toBe("");
   return JSON.parse(stdout);
 };
 
 describe("train", () => {
-  test("--json gives one document, and leaves a run folder", () => {
-    const summary = trained("--steps", "128", "--name", "first", "--seed", "7");
+  test("--json gives one document, and leaves a run folder", async () => {
+    const summary = await trained("--steps", "128", "--name", "first", "--seed", "7");
     expect(summary).toMatchObject({
       algo: "ppo",
       env: "CartPole-v1",
@@ -57,19 +45,28 @@ describe("train", () => {
       hyperparameters: { nSteps: 16, netArch: [8] },
     });
   });
-  test("says where values come from, what happens, and what to do next", () => {
-    const { status, stdout } = lockstep("train", "ppo", "CartPole-v1", ...SMALL, "--steps", "64", "--name", "second");
+  test("says where values come from, what happens, and what to do next", async () => {
+    const { status, stdout } = await lockstep(
+      "train",
+      "ppo",
+      "CartPole-v1",
+      ...SMALL,
+      "--steps",
+      "64",
+      "--name",
+      "second",
+    );
     expect(status).toBe(0);
     expect(stdout).toMatch(/^tuned for ppo on CartPole-v1:/);
     expect(stdout).toContain("--set:\n");
     expect(stdout).toMatch(/evaluation/);
     expect(stdout).toContain("watch it: lockstep enjoy runs/second");
   });
-  test("--quiet says nothing, --no-save writes nothing", () => {
+  test("--quiet says nothing, --no-save writes nothing", async () => {
     const args = ["train", "a2c", "CartPole-v1", "--no-tuned", "--target", "js", "--steps", "80"];
-    expect(lockstep(...args, "--quiet", "--no-save")).toEqual({ status: 0, stdout: "", stderr: "" });
+    expect(await lockstep(...args, "--quiet", "--no-save")).toEqual({ status: 0, stdout: "", stderr: "" });
   });
-  test("trains on an environment of one's own", () => {
+  test("trains on an environment of one's own", async () => {
     writeFileSync(
       join(folder, "walk.ts"),
       `import { box, defineEnv, discrete, i32 } from "lockstep";
@@ -83,7 +80,7 @@ describe("train", () => {
         observe(s, obs) { obs[0] = Math.fround(s.x); },
       });`,
     );
-    const { status, stdout, stderr } = lockstep(
+    const { status, stdout, stderr } = await lockstep(
       "train",
       "ppo",
       "walk.ts",
@@ -109,34 +106,37 @@ describe("wrong usage ends with code 2 and a hint", () => {
     [["trian"], /Did you mean train\?/],
     [["resume"], /missing required argument 'run'/],
   ];
-  test.each(cases)("%j", (args, words) => {
-    const { status, stdout, stderr } = lockstep(...args);
+  test.each(cases)("%j", async (args, words) => {
+    const { status, stdout, stderr } = await lockstep(...args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
     expect(stderr).toMatch(words);
   });
-  test("and what is not a run, or is one already, is said to be so", () => {
-    expect(lockstep("resume", "nowhere")).toMatchObject({ status: 1, stderr: expect.stringContaining("nowhere") });
-    trained("--steps", "32", "--name", "taken");
-    const again = lockstep("train", "ppo", "CartPole-v1", ...SMALL, "--steps", "32", "--name", "taken");
+  test("and what is not a run, or is one already, is said to be so", async () => {
+    expect(await lockstep("resume", "nowhere")).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining("nowhere"),
+    });
+    await trained("--steps", "32", "--name", "taken");
+    const again = await lockstep("train", "ppo", "CartPole-v1", ...SMALL, "--steps", "32", "--name", "taken");
     expect(again).toMatchObject({ status: 1, stderr: expect.stringContaining("is not empty; resume the run in it") });
   });
 });
 
 describe("a run", () => {
   test("that is interrupted goes on to where it would have been", async () => {
-    const whole = trained("--steps", "3200", "--name", "whole", "--eval-every", "0");
+    const whole = await trained("--steps", "3200", "--name", "whole", "--eval-every", "0");
     const args = ["train", "ppo", "CartPole-v1", "--no-tuned", ...SMALL, "--steps", "3200", "--name", "cut"];
-    const child = spawn(process.execPath, [main, ...args, "--eval-every", "0"], { cwd: folder });
+    const cut = started(folder, ...args, "--eval-every", "0");
     let said = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    cut.child.stdout?.on("data", (text: string) => {
       // The first line of progress: iterations are under way.
-      if (!/%/.test(said) && /%/.test(said + text)) child.kill("SIGINT");
+      if (!/%/.test(said) && /%/.test(said + text)) cut.child.kill("SIGINT");
       said += text;
     });
-    const code = await new Promise((resolve) => child.on("close", resolve));
+    const { code, out } = await cut.ended;
     expect(code).toBe(0);
-    expect(said).toContain("go on: lockstep resume runs/cut");
-    const resumed = lockstep("resume", "runs/cut", "--json");
+    expect(out).toContain("go on: lockstep resume runs/cut");
+    const resumed = await lockstep("resume", "runs/cut", "--json");
     expect(resumed.status, resumed.stderr).toBe(0);
     const { parameters_sha256, steps, ended } = JSON.parse(resumed.stdout) as RunSummary;
     expect({ parameters_sha256, steps, ended }).toEqual({
@@ -145,15 +145,15 @@ describe("a run", () => {
       ended: "finished",
     });
   }, 120_000);
-  test("is evaluated, and watched", () => {
-    trained("--steps", "32", "--name", "done");
-    const { stdout, status } = lockstep("eval", "runs/done", "--episodes", "7", "--json");
+  test("is evaluated, and watched", async () => {
+    await trained("--steps", "32", "--name", "done");
+    const { stdout, status } = await lockstep("eval", "runs/done", "--episodes", "7", "--json");
     expect(status).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ episodes: 7 });
-    expect(lockstep("eval", "runs/done").stdout).toMatch(/^return .*\nIQM /);
-    const shown = lockstep("enjoy", "runs/done", "--steps", "3");
+    expect((await lockstep("eval", "runs/done")).stdout).toMatch(/^return .*\nIQM /);
+    const shown = await lockstep("enjoy", "runs/done", "--steps", "3");
     expect(shown.stdout).toMatch(/CartPole-v1 {2}episode 0 {2}step 3/);
-    expect(lockstep("eval", "runs/done", "--env", "Acrobot-v1")).toMatchObject({
+    expect(await lockstep("eval", "runs/done", "--env", "Acrobot-v1")).toMatchObject({
       status: 1,
       stderr: expect.stringContaining("a policy for CartPole-v1 cannot act in Acrobot-v1"),
     });

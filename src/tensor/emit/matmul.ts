@@ -174,6 +174,11 @@ function eachBlock({ b, inner }: Job, depth: number, body: (block: Block) => voi
   });
   if (inner > blocks * depth) body({ begin: i32(blocks * depth), count: inner - blocks * depth });
 }
+/** Tiles of a chunk: so many together, or what is left of all. */
+function tilesIn({ b }: Job, chunk: Expr, all: number, together: number): Expr {
+  if (all % together === 0) return i32(together);
+  return b.let("end", binary("min", plus(i32(all), times(chunk, -together)), i32(together)));
+}
 /** Chunks of rows, each through the inner axis block by block. */
 function blocksOfRows(job: Job, columns: Columns, depth: number): void {
   const { b, m, machine } = job;
@@ -188,8 +193,7 @@ function blocksOfRows(job: Job, columns: Columns, depth: number): void {
   const joins = rest > 0 && whole % together === 0;
   b.for("chunk", { begin: i32(0), end: i32(joins ? chunks + 1 : chunks), axis: "parallel" }, (chunk) => {
     const first = b.let("first", times(chunk, together * rows));
-    const left = plus(i32(whole), times(chunk, -together));
-    const end = whole % together ? b.let("tiles", binary("min", left, i32(together))) : i32(together);
+    const end = tilesIn(job, chunk, whole, together);
     const tiles = (): void =>
       eachBlock(job, depth, (block) => {
         b.for("t", { begin: i32(0), end }, (t) => {
@@ -337,8 +341,7 @@ function throughPanels(job: Job, { first, panels, width }: Panels): void {
   if (depth) eachPanel((columns) => zero(job, columns));
   if (tiles > 0)
     b.for("chunk", { begin: i32(0), end: i32(chunks), axis: "parallel" }, (chunk) => {
-      const left = plus(i32(tiles), times(chunk, -together));
-      const end = tiles % together ? b.let("end", binary("min", left, i32(together))) : i32(together);
+      const end = tilesIn(job, chunk, tiles, together);
       const own = copies ? { ...job, rows: copies.rows } : job;
       eachPanel((columns) => {
         const tilesOf = (block?: Block): void => {

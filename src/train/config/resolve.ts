@@ -56,6 +56,10 @@ const PRESET = "preset";
 /** The preset whose defaults the files of rl-zoo3 are differences from. */
 const ZOO_PRESET = "sb3";
 
+/** Without what was not given. */
+const said = (values: Mapping): Mapping =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+
 class Resolution<S extends z.ZodObject> {
   readonly #problems: Problem[] = [];
   readonly #notes: string[] = [];
@@ -102,7 +106,7 @@ class Resolution<S extends z.ZodObject> {
     return [
       ...(file ? this.#fileLayers(file) : []),
       { source: "set", name: "--set", values: parseSets(sets) },
-      { source: "option", name: "option", values: { ...given, algo, env } },
+      { source: "option", name: "option", values: { ...said(given), algo, env } },
     ];
   }
 
