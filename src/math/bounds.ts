@@ -31,7 +31,7 @@ export const BOUNDS: { readonly [N in MathName]: Bound } = {
   log2: { range: "x > 0", f32: 1.8, f64: 1.1 },
   log10: { range: "x > 0", f32: 1.7, f64: 1.1 },
   pow: { range: "x > 0 or whole y", f32: 0.6, f64: 1.6 },
-  tanh: { range: "all x", f32: 1.9, f64: 1.5 },
+  tanh: { range: "all x", f32: 3.2, f64: 1.5 },
   sinh: { range: "all x", f32: 1.8, f64: 1.8 },
   cosh: { range: "all x", f32: 1.6, f64: 1.6 },
   sigmoid: { range: "all x", f32: 1.8, f64: 1.9 },

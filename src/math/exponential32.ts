@@ -20,8 +20,6 @@ import {
   fromBits,
   gt,
   int,
-  lt,
-  monicPolynomial,
   mul,
   polynomial,
   select,
@@ -160,24 +158,22 @@ const SIGMOID_ONE = 2 ** -32;
 const EXP_OF_MINUS = EXP.map((c, k) => (k % 2 === 0 ? c : -c));
 
 /**
- * tanh(x / 2) = N / D with an odd N and an even D, and 1 - tanh x = (D - N)^2 / (N^2 + D^2): exact enough because it
- * is less than a third of the result where it is used. Below, x - tanh x over the same denominator serves alike, so
- * that one division does for both.
+ * An odd rational function of x, fitted up to TANH_LIMIT and taken apart into a quotient and the line TANH_LINE x. The
+ * line carries part of the result, so that the roundings within the quotient count for less: near 1 each of them could
+ * be a whole unit in the last place. At the limit the result is 1 and before it never above 1, fused or not: both were
+ * established on all arguments, and no clamp of the result is needed.
  */
 export function tanh32(b: Builder, x: Expr): Expr {
-  const a = b.let("a", atMost(abs(x), TANH_LIMIT));
-  const square = b.let("s", mul(a, a));
-  const n = b.let("n", mul(a, polynomial(square, TANH_N)));
-  const d = b.let("d", monicPolynomial(square, TANH_D));
-  const difference = b.let("e", sub(d, n));
-  const small = b.let("small", lt(square, f32(TANH_SMALL)));
-  const numerator = select(small, mul(mul(a, square), polynomial(square, TANH_G)), mul(difference, difference));
-  const correction = div(numerator, add(mul(n, n), mul(d, d)));
-  return withSignOf(sub(select(small, a, f32(1)), correction), x);
+  const clamped = b.let("x", clamp(x, -TANH_LIMIT, TANH_LIMIT));
+  const square = b.let("s", mul(clamped, clamped));
+  const numerator = add(clamped, mul(mul(clamped, square), polynomial(square, TANH_N)));
+  return add(div(numerator, polynomial(square, TANH_D)), mul(clamped, f32(TANH_LINE)));
 }
-/** From here on tanh x rounds to 1. */
-const TANH_LIMIT = 9.2;
-const TANH_SMALL = 1;
-const TANH_N = [415905.40625, 12354.5390625, 46.941471099853516];
-const TANH_D = [831810.9375, 94026.46875, 997.75439453125];
-const TANH_G = [230636879872, 17543550976, 350982720];
+/** tanh x is 1 to within 2.1 units from here on. */
+const TANH_LIMIT = 8.31360149383545;
+/** 1 - 1 / TANH_D[0]: tanh x is x for small x. */
+const TANH_LINE = 0.14682957530021667;
+const TANH_N = [0.07700382173061371, -0.0003214011376257986, -0.000032969852327369153, -1.274623286917631e-7];
+const TANH_D = [
+  1.1720987558364868, 0.5481945276260376, 0.030627379193902016, 0.00039804508560337126, 9.8768430234486e-7,
+];

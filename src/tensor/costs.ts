@@ -1,7 +1,7 @@
 /**
  * @file What it costs to compute one element of a value inside the loop that uses it.
  */
-import type { Node, ReduceNode, ViewNode } from "./nodes.ts";
+import type { MatmulNode, Node, ReduceNode, ViewNode } from "./nodes.ts";
 import { operation } from "./operations.ts";
 import { elementsOf } from "./shape.ts";
 
@@ -9,6 +9,8 @@ import { elementsOf } from "./shape.ts";
 const SMALL = 8;
 /** Operations up to which it is. */
 const SMALL_COST = 300;
+/** Products that are added up, at most, where a matrix product is written out in the loop that uses it; and its columns, at least. */
+const SMALL_PRODUCT = { inner: 3, columns: 8 } as const;
 /** Operations from which on a value whose elements a view repeats is kept in memory. */
 const DEAR_REPEATED = 4;
 
@@ -37,6 +39,8 @@ function computedCost(node: Node): number {
       return costOf(node.input) + 2 * node.shape.length;
     case "gather":
       return 2 + costOf(node.index);
+    case "matmul":
+      return isSmallProduct(node) ? 2 * (node.a.shape[1] as number) : 1;
     case "reduce":
       return isSmallReduction(node) ? reducedCount(node) * (1 + costOf(node.input)) : 1;
     default:
@@ -53,6 +57,10 @@ export function isSmallReduction(node: ReduceNode): boolean {
   const count = reducedCount(node);
   return count <= SMALL && count * costOf(node.input) <= SMALL_COST && elementsOf(node.shape) > 1;
 }
+
+/** Whether a matrix product adds up so few products that it can be written out. */
+export const isSmallProduct = ({ a, shape }: MatmulNode): boolean =>
+  (a.shape[1] as number) <= SMALL_PRODUCT.inner && (shape[1] as number) >= SMALL_PRODUCT.columns;
 
 /** Whether a view shows elements several times that are dear enough to be computed once and kept in memory. */
 export const isDearlyRepeated = (view: ViewNode): boolean =>

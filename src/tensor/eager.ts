@@ -52,6 +52,7 @@ export class EagerRun {
   #steps(steps: readonly Step[]): void {
     for (const step of steps) {
       if (step.kind === "repeat") this.#repeat(step);
+      else if (step.kind === "rows") this.#steps(step.steps);
       else this.#once(step);
     }
   }

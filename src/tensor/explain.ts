@@ -49,6 +49,7 @@ function valuesOf(step: Step): readonly (Pick<Placed, "node" | "where"> & { read
       return [step.result];
     case "call":
     case "repeat":
+    case "rows":
       return [];
     default:
       return step satisfies never;
@@ -134,19 +135,27 @@ function describe(step: Step): { readonly what: string; readonly shape: string }
       return { what: `call ${step.call.module.name}`, shape: "" };
     case "repeat":
       return { what: `repeat ${step.count} times`, shape: "" };
+    case "rows":
+      return { what: `${step.count} rows, ${step.block} at a time`, shape: "" };
     default:
       return step satisfies never;
   }
 }
 
-function linesOf(steps: readonly Step[], machine: TileMachine, around: readonly Block[], times: number): Line[] {
+/** Where steps stand: the loops around them, how deep, and how often they run. */
+interface Inside {
+  readonly around: readonly Block[];
+  readonly depth: number;
+  readonly times: number;
+}
+function linesOf(steps: readonly Step[], machine: TileMachine, inside: Inside): Line[] {
+  const { around, depth, times } = inside;
   return steps.flatMap((step): Line[] => {
-    const head = { depth: around.length, ...describe(step) };
-    if (step.kind === "repeat")
-      return [
-        { ...head, cost: undefined },
-        ...linesOf(step.steps, machine, [...around, step.body], times * step.count),
-      ];
+    const head = { depth, ...describe(step) };
+    if (step.kind === "repeat" || step.kind === "rows") {
+      const own = step.kind === "repeat" ? { around: [...around, step.body], times: times * step.count } : {};
+      return [{ ...head, cost: undefined }, ...linesOf(step.steps, machine, { ...inside, ...own, depth: depth + 1 })];
+    }
     const operations = operationsOf(step, machine, around) * times;
     return [{ ...head, cost: { operations, bytes: trafficOf(step) * times } }];
   });
@@ -160,7 +169,7 @@ export function bytesText(bytes: number): string {
 }
 
 export function explained({ name, target, numerics, machine, steps, arenaBytes, times }: Explained): string {
-  const lines = linesOf(steps, machine, [], 1);
+  const lines = linesOf(steps, machine, { around: [], depth: 0, times: 1 });
   const kernels = lines.flatMap(({ cost }) => cost ?? []);
   const operations = kernels.reduce((sum, k) => sum + k.operations, 0);
   const bytes = kernels.reduce((sum, k) => sum + k.bytes, 0);

@@ -53,4 +53,8 @@ export type Work =
   | { readonly kind: "scatter"; readonly result: Placed<ScatterNode | UnviewNode> }
   | { readonly kind: "cumulate"; readonly result: Placed<CumulateNode> }
   | { readonly kind: "call"; readonly call: CallEffect; readonly buffers: ReadonlyMap<string, Location> }
-  | { readonly kind: "repeat"; readonly count: number; readonly body: Block; readonly steps: readonly Step[] };
+  | { readonly kind: "repeat"; readonly count: number; readonly body: Block; readonly steps: readonly Step[] }
+  /** Steps that go through so many rows one by one: a block of rows through all of them, then the next. */
+  | { readonly kind: "rows"; readonly count: number; readonly block: number; readonly steps: readonly RowStep[] };
+/** A step whose rows do not need each other. */
+export type RowStep = Extract<Step, { kind: "map" | "reduce" | "matmul" }>;

@@ -7,7 +7,7 @@
  * a state are computed before the state is overwritten; where that is not so already, what the state held is copied.
  */
 import { writtenBuffers } from "../runtime/signature.ts";
-import { costOf, isDearlyRepeated, isSmallReduction, isTurned } from "./costs.ts";
+import { costOf, isDearlyRepeated, isSmallProduct, isSmallReduction, isTurned } from "./costs.ts";
 import { Locations, rowsFrom } from "./locations.ts";
 import { merged } from "./merge.ts";
 import type { AssignEffect, Block, CallEffect, Effect, Node, ReadNode, Stored } from "./nodes.ts";
@@ -25,6 +25,7 @@ import {
   rootsOf,
 } from "./reach.ts";
 import { assignedStates } from "./recorder.ts";
+import { grouped } from "./rows.ts";
 import { elementsOf } from "./shape.ts";
 
 export interface ScheduleOptions {
@@ -55,7 +56,10 @@ export class Scheduler {
   /** The steps of a whole program. */
   plan(root: Block): readonly Step[] {
     this.#block(root, []);
-    return this.#fuse ? merged(this.#steps) : this.#steps;
+    return this.#fused(this.#steps);
+  }
+  #fused(steps: readonly Step[]): readonly Step[] {
+    return this.#fuse ? grouped(merged(steps)) : steps;
   }
   #push(work: Work): void {
     this.#steps.push({ ...work, where: this.#locations.next() });
@@ -165,7 +169,7 @@ export class Scheduler {
     const outer = this.#steps;
     this.#steps = [];
     this.#block(body, []);
-    const steps = this.#fuse ? merged(this.#steps) : this.#steps;
+    const steps = this.#fused(this.#steps);
     this.#steps = outer;
     this.#push({ kind: "repeat", count, body, steps });
     this.#changed(changed);
@@ -263,6 +267,7 @@ export class Scheduler {
       case "reduce":
         return !(this.#fuse && isSmallReduction(node));
       case "matmul":
+        return !(this.#fuse && isSmallProduct(node) && this.#uses.get(node) === 1);
       case "scatter":
       case "unview":
       case "cumulate":
@@ -312,7 +317,7 @@ export class Scheduler {
         return;
       default:
         if (this.#isComputed(node)) return this.#place(node);
-        for (const x of inputsOf(node)) this.#prepare(x);
+        for (const x of inputsOf(node)) this.#prepareOperand(node, x);
     }
   }
 
@@ -370,7 +375,8 @@ export class Scheduler {
   }
   /** Operands of a value that is about to be computed, as far as they are used in its loops. */
   #prepareOperand(node: Node, x: Node): void {
-    if (node.kind === "gather" && x === node.input) return this.#place(x);
+    // Elements of a factor are used for many of a product.
+    if ((node.kind === "gather" && x === node.input) || node.kind === "matmul") return this.#place(x);
     this.#prepare(x);
   }
   #reserve(node: Node, wanted: Location | undefined): Location {

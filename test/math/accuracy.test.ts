@@ -73,6 +73,14 @@ describe.each(["unfused", "fused"] as const)("f32, %s", (numerics) => {
   });
 });
 
+/** Its polynomials alone see to it, without a clamp of the result: so every argument from 8 to 9 is tried. */
+it.each(["unfused", "fused"] as const)("tanh in f32 reaches 1 and never exceeds it, %s", (numerics) => {
+  const x = new Float32Array(2 ** 20).map((_, k) => 8 + k * 2 ** -20);
+  const { tanh } = evaluate({ tanh: MATH.tanh }, "f32", [x], numerics);
+  expect((tanh as Float32Array).findIndex((y) => y > 1)).toBe(-1);
+  expect((tanh as Float32Array).at(-1)).toBe(1);
+});
+
 describe("f64", () => {
   it.each(NAMES)("%s", (name) => {
     const inputs = inputsFor(name, "f64", F64_COUNT);

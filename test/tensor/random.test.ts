@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { program, type TensorProgramOptions } from "../../src/tensor/index.ts";
 import { record, recording } from "../../src/tensor/recorder.ts";
 import { Oracle, type Value } from "./oracle.ts";
-import { prepared, type Recipe, recipe } from "./recipes.ts";
+import { batchRecipe, prepared, type Recipe, recipe } from "./recipes.ts";
 import { checkPlan, type Results, TARGETS } from "./support.ts";
 
 const RUNS = 2;
@@ -98,6 +98,24 @@ describe("random programs", () => {
         ),
       ),
       { numRuns: runs(12) },
+    );
+  }, 120_000);
+
+  test("of batches mean what they say, their rows in groups or not", () => {
+    fc.assert(
+      fc.property(batchRecipe, (one) =>
+        agree(
+          [one],
+          [
+            { target: "wasm", threads: 2 },
+            { target: "wasm", threads: 1 },
+            { target: "js", threads: 1 },
+            { target: "js", eager: true, threads: 1 },
+          ],
+          true,
+        ),
+      ),
+      { numRuns: runs(30) },
     );
   }, 120_000);
 

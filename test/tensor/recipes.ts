@@ -381,3 +381,31 @@ export const recipe: fc.Arbitrary<Recipe> = fc.record({
     },
   ),
 });
+
+/** Batches of so many rows that steps go through them in groups; mostly what goes row by row, and some that does not. */
+const ROWS = 256;
+const rowwise: fc.Arbitrary<Instruction> = fc.record({
+  op: fc.constantFrom(
+    "matmul",
+    "matmul",
+    "deep",
+    "binary",
+    "number",
+    "softmax",
+    "reduce",
+    "gather",
+    "assign",
+    "concat",
+  ),
+  n,
+});
+export const batchRecipe: fc.Arbitrary<Recipe> = fc.record({
+  shapes: fc.array(
+    fc.integer({ min: 1, max: 5 }).map((columns): Shape => [ROWS, columns]),
+    { minLength: 1, maxLength: 3 },
+  ),
+  instructions: fc.array(
+    fc.oneof({ weight: 8, arbitrary: rowwise }, { weight: 2, arbitrary: single }, { weight: 1, arbitrary: inner }),
+    { maxLength: 20, size: "max" },
+  ),
+});

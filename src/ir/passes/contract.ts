@@ -5,8 +5,8 @@
  * the IR shows, so fused programs agree wherever they run. A product is fused with the sum that uses it when that is
  * its only use; of two products in a sum the left one is fused.
  */
-import { fma, unary } from "../build.ts";
-import type { Binary, Expr, Func, Local, Module } from "../nodes.ts";
+import { type Builder, fma, func, unary } from "../build.ts";
+import type { Binary, Expr, Func, Local, Module, Stmt } from "../nodes.ts";
 import { assignmentCounts, eachExprIn, eachStmt, mapExpr, mapStmts, withExprs } from "../walk.ts";
 import { rewriteFunctions } from "./rewrite.ts";
 
@@ -39,14 +39,24 @@ function namedProducts(f: Func): Map<Local, Expr> {
   return found;
 }
 
-export function contract(module: Module): Module {
-  return rewriteFunctions(module, (f) => {
-    const products = namedProducts(f);
-    const inlined = (e: Expr): Expr => (e.kind === "get" ? (products.get(e.local) ?? e) : e);
-    const body = mapStmts(f.body, (s) => {
-      if (s.kind === "assign" && products.has(s.local)) return [];
-      return withExprs(s, (e) => mapExpr(e, (x) => contracted(inlined(x))));
-    });
-    return { ...f, body };
+function contractedBody(f: Func): readonly Stmt[] {
+  const products = namedProducts(f);
+  const inlined = (e: Expr): Expr => (e.kind === "get" ? (products.get(e.local) ?? e) : e);
+  return mapStmts(f.body, (s) => {
+    if (s.kind === "assign" && products.has(s.local)) return [];
+    return withExprs(s, (e) => mapExpr(e, (x) => contracted(inlined(x))));
   });
+}
+
+export const contract = (module: Module): Module =>
+  rewriteFunctions(module, (f) => ({ ...f, body: contractedBody(f) }));
+
+/** What `write` gives, contracted within itself: the same whatever stands around it. */
+export function contractWithin(b: Builder, write: () => Expr): Expr {
+  let result: Expr | undefined;
+  const body = b.body(() => {
+    result = b.let("result", write());
+  });
+  for (const s of contractedBody(func("within", [], [], body))) b.emit(s);
+  return result as Expr;
 }

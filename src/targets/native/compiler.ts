@@ -198,6 +198,9 @@ export function findCompiler(env: Environment, store: ProbeStore): Compiler {
   return compiler;
 }
 
+/** Passes of gcc's -O2 that find nothing in generated code. */
+const LEFT_OUT = ["-fno-tree-pre", "-fno-gcse", "-fno-tree-vrp", "-fno-expensive-optimizations"] as const;
+
 /**
  * Flags of every build. IEEE arithmetic to the letter (no fast-math, no contraction); what is given up is only
  * traps and errno, which nothing here observes. Signed integers wrap, as they do in the IR.
@@ -212,6 +215,8 @@ export function buildFlags(compiler: Compiler): readonly string[] {
     "-falign-loops=64",
     ...compiler.machineFlags,
     ...(compiler.vectorBytes === 64 ? ["-mprefer-vector-width=512"] : []),
+    // What these passes look for, the IR's own have found: without them gcc takes a third less time for the same code.
+    ...(compiler.family === "gcc" ? LEFT_OUT : []),
     // gcc 12 gets `r[i] = x[i] != 0` over the lanes of a vector wrong (-1 for 1) when it vectorises straight code, and
     // makes -x of 0.0 - x where it can tell that x is not -0, though 0 - 0 is no -0.
     ...(compiler.family === "gcc" ? ["-fno-tree-slp-vectorize", "-frounding-math"] : []),

@@ -1,8 +1,9 @@
 /**
  * @file Elements of values as IR: loads where a value has memory, and the operations that compute it where it has none.
  */
-import { add, and, type Builder, binary, constant, convert, i32, load, mul, or, select } from "../../ir/build.ts";
+import { add, and, type Builder, binary, constant, convert, fma, i32, load, mul, or, select } from "../../ir/build.ts";
 import type { Expr } from "../../ir/nodes.ts";
+import { contractWithin } from "../../ir/passes/contract.ts";
 import type { Block, GatherNode, Node, ReduceKind, ScatterNode, TensorType, ViewAxis } from "../nodes.ts";
 import { operation } from "../operations.ts";
 import type { Location, Lookup, Placed } from "../plan.ts";
@@ -57,9 +58,15 @@ export interface ElementContext {
   readonly locations: Lookup;
   /** The numbers of the iterations that are going on, by the blocks of their loops. */
   readonly iterations: ReadonlyMap<Block, Expr>;
+  /** Whether products are added to sums without being rounded. */
+  readonly fused: boolean;
   /** A new place that can fault, with what is then said. */
   readonly site: (message: string) => number;
 }
+
+/** A sum and a product more, as matrix products have it. */
+export const productAdded = (sum: Expr, x: Expr, y: Expr, fused: boolean): Expr =>
+  fused && sum.dtype === "f32" ? fma(x, y, sum) : add(sum, mul(x, y));
 
 /** Where a value sees others while it is computed. */
 export const seenBy = ({ where }: Placed, context: ElementContext): Lookup => where ?? context.locations;
@@ -115,7 +122,9 @@ export class Elements {
         return index.subscripts ? (index.subscripts[node.axis] as Expr) : flatOf(index, node.shape);
       case "map": {
         const inputs = node.inputs.map((x) => this.at(x, index));
-        return operation(node.op).emit(this.#b, inputs, node.dtype);
+        const emit = (): Expr => operation(node.op).emit(this.#b, inputs, node.dtype);
+        // Within an operation alone: whole or operation by operation, a program gives the same numbers.
+        return this.#context.fused && node.dtype === "f32" ? contractWithin(this.#b, emit) : emit();
       }
       case "fold":
         return this.at(node.input, index);
@@ -125,6 +134,8 @@ export class Elements {
         return this.at(node.input, this.#renumbered(node, index));
       case "reduce":
         return this.#reduce(node, index.subscripts ?? []);
+      case "matmul":
+        return this.#product(node, index.subscripts ?? []);
       case "gather": {
         const rank = node.index.shape.length;
         const subscripts = index.subscripts ?? [flatOf(index, node.shape)];
@@ -195,6 +206,19 @@ export class Elements {
       });
       const value = this.at(node.input, bySubscripts(whole));
       sum = this.#b.let("sum", COMBINED[node.op](sum, value));
+    }
+    return sum;
+  }
+
+  /** A product of few factors: in the order, and from the start, that all matrix products have. */
+  #product({ a, b, dtype }: Node & { kind: "matmul" }, [row, column]: readonly Expr[]): Expr {
+    let sum: Expr = constant(dtype, 0);
+    for (let k = 0; k < (a.shape[1] as number); k++) {
+      const [x, y] = [
+        this.at(a, bySubscripts([row as Expr, i32(k)])),
+        this.at(b, bySubscripts([i32(k), column as Expr])),
+      ];
+      sum = this.#b.let("sum", productAdded(sum, x, y, this.#context.fused));
     }
     return sum;
   }

@@ -4,12 +4,21 @@
 import { type Builder, i32 } from "../../ir/build.ts";
 import type { Expr } from "../../ir/nodes.ts";
 import { elementsOf, type Shape } from "../shape.ts";
-import { combinations } from "./elements.ts";
+import { combinations, plus } from "./elements.ts";
 
 /** A last axis from this size on is worth vectors of neighbouring elements. */
 export const WIDE = 8;
 /** Elements beside the vector axis up to which a loop's body is written out for each. */
 const WRITTEN_OUT = 16;
+
+/** The rows that are computed: so many from the first on. */
+export interface Window {
+  readonly first: Expr;
+  readonly count: number;
+}
+/** A shape of so many rows as a window has. */
+export const windowed = (shape: Shape, window: Window | undefined): Shape =>
+  window ? [window.count, ...shape.slice(1)] : shape;
 
 /** The axis whose elements become lanes: the last one when it is wide, the longest one otherwise. */
 export function vectorAxis(shape: Shape, allowed: readonly number[]): number {
@@ -19,17 +28,30 @@ export function vectorAxis(shape: Shape, allowed: readonly number[]): number {
 }
 
 /** Runs `body` for all elements of a shape, any order; subscripts of axes of size 1 are 0. */
-export function eachElement(b: Builder, shape: Shape, body: (subscripts: readonly Expr[]) => void): void {
+export function eachElement(
+  b: Builder,
+  shape: Shape,
+  body: (subscripts: readonly Expr[]) => void,
+  window?: Window,
+): void {
   nest(
     b,
     shape,
     shape.map((_, axis) => axis),
     body,
+    window,
   );
 }
 
 /** Runs `body` for all subscripts along some axes; the others stand at 0 and are for the body to fill in. */
-export function nest(b: Builder, shape: Shape, axes: readonly number[], body: (subscripts: Expr[]) => void): void {
+export function nest(
+  b: Builder,
+  whole: Shape,
+  axes: readonly number[],
+  body: (subscripts: Expr[]) => void,
+  window?: Window,
+): void {
+  const shape = windowed(whole, window);
   const moving = axes.filter((axis) => (shape[axis] as number) > 1);
   const subscripts: Expr[] = shape.map(() => i32(0));
   if (elementsOf(axes.map((axis) => shape[axis] as number)) === 0) return;
@@ -39,7 +61,7 @@ export function nest(b: Builder, shape: Shape, axes: readonly number[], body: (s
   const inner = moving.filter((axis) => axis > vector);
   const loop = (axis: number, kind: "parallel" | "serial", write: () => void): void => {
     b.for(`i${axis}`, { begin: i32(0), end: i32(shape[axis] as number), axis: kind }, (index) => {
-      subscripts[axis] = index;
+      subscripts[axis] = window && axis === 0 ? b.let("row", plus(window.first, index)) : index;
       write();
       subscripts[axis] = i32(0);
     });

@@ -19,9 +19,14 @@ import {
   stored,
   times,
 } from "./elements.ts";
-import { eachElement } from "./loops.ts";
+import { eachElement, type Window, windowed } from "./loops.ts";
 
-export function emitMap(b: Builder, stores: readonly (readonly Placed[])[], context: ElementContext): void {
+export function emitMap(
+  b: Builder,
+  stores: readonly (readonly Placed[])[],
+  context: ElementContext,
+  window?: Window,
+): void {
   const all = stores.flat();
   const shape = (all[0] as Placed).node.shape;
   const rows = new Map<Node, Expr>();
@@ -31,12 +36,13 @@ export function emitMap(b: Builder, stores: readonly (readonly Placed[])[], cont
     for (const list of stores) storeList(b, list, elements, index, { ...context, rows });
   };
   if (all.every((x) => isFlat(x.node, shape, withoutOwn(x, seenBy(x, context))))) {
-    const count = elementsOf(shape);
+    const count = elementsOf(windowed(shape, window));
     if (count === 1) return body(byNumber(i32(0)));
-    b.for("i", { begin: i32(0), end: i32(count), axis: "parallel" }, (i) => body(byNumber(i)));
+    const first = window ? b.let("first", times(window.first, elementsOf(shape.slice(1)))) : i32(0);
+    b.for("i", { begin: i32(0), end: i32(count), axis: "parallel" }, (i) => body(byNumber(plus(first, i))));
     return;
   }
-  eachElement(b, shape, (subscripts) => body(bySubscripts(subscripts)));
+  eachElement(b, shape, (subscripts) => body(bySubscripts(subscripts)), window);
 }
 
 /** Whether a value gets its memory here, rather than being copied from where it lies. */

@@ -7,12 +7,13 @@
  * first packed into panels as wide as a tile, each of which then stays near for some rows. Columns that do not fill a
  * vector are padded, in memory of their own.
  */
-import { add, type Builder, binary, buffer, constant, fma, get, i32, load, mul, store } from "../../ir/build.ts";
-import type { Expr, Local } from "../../ir/nodes.ts";
+import { type Builder, binary, buffer, constant, get, i32, load, store } from "../../ir/build.ts";
+import type { Buffer, Expr, Local } from "../../ir/nodes.ts";
 import { isTurned } from "../costs.ts";
 import type { MatmulNode, Node } from "../nodes.ts";
 import type { Location, Placed } from "../plan.ts";
-import { bySubscripts, type ElementContext, Elements, plus, times } from "./elements.ts";
+import { bySubscripts, type ElementContext, Elements, plus, productAdded, times } from "./elements.ts";
+import type { Window } from "./loops.ts";
 
 /** What a product needs to know of the machine. */
 export interface TileMachine {
@@ -47,10 +48,14 @@ interface Job {
   readonly context: ElementContext;
   readonly machine: TileMachine;
   readonly rows: Rows;
+  /** The first row that is computed, and how many are. */
+  readonly first: Expr;
   readonly m: number;
   readonly n: number;
   readonly inner: number;
 }
+/** Computes rows; the second factor lies as it has to. */
+type RowsOf = (job: Job) => void;
 
 /** A row of the first factor and of results: its number, and where a copy of it begins. */
 interface Row {
@@ -73,32 +78,33 @@ interface Columns {
   readonly result: (row: Expr, j: Expr) => { readonly into: Location; readonly at: Expr };
 }
 
-export function emitMatmul(
+/**
+ * Lays the second factor as it has to lie, and gives what computes rows then: all of them, or those of a window. Rows of
+ * a window are neither few nor columns in memory.
+ */
+export function prepareMatmul(
   b: Builder,
   { node, into }: Placed<MatmulNode>,
   context: ElementContext,
   machine: TileMachine,
-): void {
+): (window?: Window) => void {
   const [m, n] = node.shape as [number, number];
-  const job: Job = {
-    b,
-    node,
-    into,
-    context,
-    machine,
-    rows: rowsOf(node.a, context),
-    m,
-    n,
-    inner: node.a.shape[1] as number,
+  const inner = node.a.shape[1] as number;
+  const job: Job = { b, node, into, context, machine, rows: rowsOf(node.a, context), first: i32(0), m, n, inner };
+  const parts = m === 0 || n === 0 ? [] : partsOf(job);
+  return (window) => {
+    const own = window ? { ...job, first: window.first, m: window.count } : job;
+    for (const part of parts) part(own);
   };
-  if (m === 0 || n === 0) return;
+}
+function partsOf(job: Job): RowsOf[] {
+  const { node, context, machine, m, n } = job;
   const { lanes } = machine;
-  if (isTurned(node.a) && n <= machine.rows && m >= lanes) return turned(job);
+  if (isTurned(node.a) && n <= machine.rows && m >= lanes) return [turned];
   const whole = n - (n % lanes);
   const isNear = context.locations.has(node.b) && (depthFor(job, whole) !== undefined || !isFar(job, whole));
-  if (!isNear) packed(job, whole);
-  else if (whole > 0) rowsTimes(job, columnsFrom(job, 0, whole));
-  if (n > whole) odd(job, whole);
+  const near: RowsOf[] = whole > 0 ? [(own) => rowsTimes(own, columnsFrom(job, 0, whole))] : [];
+  return [...(isNear ? near : packed(job, whole)), ...(n > whole ? [odd(job, whole)] : [])];
 }
 
 /**
@@ -139,16 +145,17 @@ const temporary = (name: string, { dtype, id }: MatmulNode, length: number): Loc
 
 /** All rows times some columns: whole tiles, then what is left as a smaller one. */
 function rowsTimes(job: Job, columns: Columns): void {
-  const { b, m, machine } = job;
+  const { b, m, first, machine } = job;
   const rows = rowsFor(columns, machine);
   const whole = Math.floor(m / rows);
   const depth = depthFor(job, columns.count);
   if (whole > 1 && depth) return blocksOfRows(job, columns, depth);
   if (whole > 0)
     b.for("block", { begin: i32(0), end: i32(whole), axis: "parallel" }, (at) => {
-      tile(job, columns, rowAt(b.let("row", times(at, rows))), rows);
+      tile(job, columns, rowAt(b.let("row", plus(first, times(at, rows)))), rows);
     });
-  if (m > whole * rows) alone(job, () => tile(job, columns, rowAt(i32(whole * rows)), m - whole * rows));
+  const behind = (): Row => rowAt(b.let("row", plus(first, i32(whole * rows))));
+  if (m > whole * rows) alone(job, () => tile(job, columns, behind(), m - whole * rows));
 }
 /** What is not worth a second thread: columns of a single tile would be torn apart. */
 function alone({ b }: Job, body: () => void): void {
@@ -174,6 +181,12 @@ function eachBlock({ b, inner }: Job, depth: number, body: (block: Block) => voi
   });
   if (inner > blocks * depth) body({ begin: i32(blocks * depth), count: inner - blocks * depth });
 }
+/** Tiles of a chunk, at most so many: as many in each as in any other, where that is not much less. */
+function evenly(tiles: number, most: number): number {
+  for (let together = Math.min(tiles, most); together > most / 2; together--)
+    if (tiles % together === 0) return together;
+  return most;
+}
 /** Tiles of a chunk: so many together, or what is left of all. */
 function tilesIn({ b }: Job, chunk: Expr, all: number, together: number): Expr {
   if (all % together === 0) return i32(together);
@@ -185,8 +198,8 @@ function blocksOfRows(job: Job, columns: Columns, depth: number): void {
   const rows = rowsFor(columns, machine);
   const whole = Math.floor(m / rows);
   zero(job, columns);
-  const chunks = Math.ceil(whole / chunkTiles(machine));
-  const together = Math.ceil(whole / chunks);
+  const together = evenly(whole, chunkTiles(machine));
+  const chunks = Math.ceil(whole / together);
   const rest = m - whole * rows;
   const restOf = (row: Expr): void => eachBlock(job, depth, (block) => tile(job, columns, rowAt(row), rest, block));
   // What is left of the rows is a chunk of its own, where it begins as one: threads share that work, too.
@@ -225,7 +238,7 @@ interface Block {
 
 /** Some rows times some columns: all of the inner axis, or a block of it. */
 function tile(job: Job, columns: Columns, first: Row, count: number, block?: Block): void {
-  const { b, node, context, machine, rows, inner } = job;
+  const { b, node, context, rows, inner } = job;
   const { dtype } = node;
   b.for("j", { begin: i32(0), end: i32(columns.count), axis: "parallel" }, (j) => {
     const sums = Array.from({ length: count }, (_, r): Local => {
@@ -240,7 +253,7 @@ function tile(job: Job, columns: Columns, first: Row, count: number, block?: Blo
       const elements = new Elements(b, context);
       const y = b.let("y", columns.factor(elements, k, j));
       sums.forEach((sum, r) => {
-        b.assign(sum, added(sum, rows(elements, below(first, r), k), y, machine));
+        b.assign(sum, productAdded(get(sum), rows(elements, below(first, r), k), y, context.fused));
       });
     });
     sums.forEach((sum, r) => {
@@ -249,9 +262,6 @@ function tile(job: Job, columns: Columns, first: Row, count: number, block?: Blo
     });
   });
 }
-const added = (sum: Local, x: Expr, y: Expr, { fused }: TileMachine): Expr =>
-  fused && sum.dtype === "f32" ? fma(x, y, get(sum)) : add(get(sum), mul(x, y));
-
 /**
  * A first factor that lies column after column, and few columns of results: vectors of rows instead, each column of
  * results a row of the tile.
@@ -263,7 +273,7 @@ function turned(job: Job): void {
 }
 const TURNED_ROWS = 512;
 
-function turnedRows({ b, node, into, context, machine, m, n, inner }: Job): void {
+function turnedRows({ b, node, into, context, m, n, inner }: Job): void {
   const { dtype } = node;
   const at = context.locations.get(node.b);
   b.for("i", { begin: i32(0), end: i32(m), axis: "parallel" }, (i) => {
@@ -279,7 +289,7 @@ function turnedRows({ b, node, into, context, machine, m, n, inner }: Job): void
         const y = at
           ? load(at.buffer, plus(times(k, n), i32(at.offset + j)))
           : elements.at(node.b, bySubscripts([k, i32(j)]));
-        b.assign(sum, added(sum, x, y, machine));
+        b.assign(sum, productAdded(get(sum), x, y, context.fused));
       });
     });
     sums.forEach((sum, j) => {
@@ -291,11 +301,12 @@ function turnedRows({ b, node, into, context, machine, m, n, inner }: Job): void
 // Panels
 
 /** Columns in panels: all that are as wide as a tile, then what is left of whole vectors. */
-function packed(job: Job, whole: number): void {
+function packed(job: Job, whole: number): RowsOf[] {
   const width = job.machine.lanes * job.machine.vectors;
   const panels = Math.floor(whole / width);
-  if (panels > 0) throughPanels(job, { first: 0, panels, width });
-  if (whole > panels * width) throughPanels(job, { first: panels * width, panels: 1, width: whole - panels * width });
+  const all = panels > 0 ? [throughPanels(job, { first: 0, panels, width })] : [];
+  const rest = whole - panels * width;
+  return rest > 0 ? [...all, throughPanels(job, { first: panels * width, panels: 1, width: rest })] : all;
 }
 
 interface Panels {
@@ -305,48 +316,57 @@ interface Panels {
   readonly width: number;
 }
 
-/** Packs, then takes a few tiles of rows at a time through all panels. */
-function throughPanels(job: Job, { first, panels, width }: Panels): void {
-  const { b, node, into, context, m, n, inner, machine } = job;
-  const { buffer: copy } = temporary(`panels${first}_`, node, panels * inner * width);
-  const place = (p: Expr, k: Expr, j: Expr): Expr => plus(plus(times(p, inner * width), times(k, width)), j);
-  b.for("p", { begin: i32(0), end: i32(panels), axis: "parallel" }, (p) => {
+/** Packs; then a few tiles of rows at a time go through all panels. */
+function throughPanels(job: Job, panels: Panels): RowsOf {
+  const { b, node, context, inner } = job;
+  const { first, panels: count, width } = panels;
+  const { buffer: copy } = temporary(`panels${first}_`, node, count * inner * width);
+  b.for("p", { begin: i32(0), end: i32(count), axis: "parallel" }, (p) => {
     b.for("k", { begin: i32(0), end: i32(inner) }, (k) => {
       b.for("j", { begin: i32(0), end: i32(width), axis: "parallel" }, (j) => {
         const column = plus(plus(times(p, width), j), i32(first));
-        b.store(copy, place(p, k, j), new Elements(b, context).at(node.b, bySubscripts([k, column])));
+        const value = new Elements(b, context).at(node.b, bySubscripts([k, column]));
+        b.store(copy, plus(plus(times(p, inner * width), times(k, width)), j), value);
       });
     });
   });
+  return (own) => chunksOfRows(own, panels, copy);
+}
+
+/** What is done for each panel. */
+function eachPanel({ b, into, n, inner }: Job, panels: Panels, copy: Buffer, body: (columns: Columns) => void): void {
+  const { first, panels: count, width } = panels;
   // What stays the same inside of a loop is computed before it: short bodies let more vectors go side by side.
   const columnsOf = (p: Expr): Columns => {
-    const [panel, column] = [b.let("panel", place(p, i32(0), i32(0))), b.let("column", times(p, width))];
+    const [panel, column] = [b.let("panel", times(p, inner * width)), b.let("column", times(p, width))];
     return {
       count: width,
       factor: (_, k, j) => load(copy, plus(plus(panel, times(k, width)), j)),
       result: (row, j) => ({ into, at: plus(plus(plus(times(row, n), column), j), i32(into.offset + first)) }),
     };
   };
-  const eachPanel = (body: (columns: Columns) => void): void => {
-    if (panels === 1) return body(columnsOf(i32(0)));
-    b.for("p", { begin: i32(0), end: i32(panels), axis: "parallel" }, (p) => body(columnsOf(p)));
-  };
+  if (count === 1) return body(columnsOf(i32(0)));
+  b.for("p", { begin: i32(0), end: i32(count), axis: "parallel" }, (p) => body(columnsOf(p)));
+}
+
+function chunksOfRows(job: Job, panels: Panels, copy: Buffer): void {
+  const { b, node, m, first, inner, machine } = job;
   const { rows } = machine;
   const tiles = Math.floor(m / rows);
-  const together = chunkTiles(machine);
+  const together = evenly(tiles, chunkTiles(machine));
   const chunks = Math.ceil(tiles / together);
-  const far = isTurned(node.a) && m * inner > NEAR_ELEMENTS && panels >= PACKED_TILES;
-  const copies = far ? copiedRows(job, first, chunks) : undefined;
-  const depth = tiles > 1 ? depthFor(job, width) : undefined;
-  if (depth) eachPanel((columns) => zero(job, columns));
+  const far = isTurned(node.a) && m * inner > NEAR_ELEMENTS && panels.panels >= PACKED_TILES;
+  const copies = far ? copiedRows(job, panels.first, together) : undefined;
+  const depth = tiles > 1 ? depthFor(job, panels.width) : undefined;
+  if (depth) eachPanel(job, panels, copy, (columns) => zero(job, columns));
   if (tiles > 0)
     b.for("chunk", { begin: i32(0), end: i32(chunks), axis: "parallel" }, (chunk) => {
       const end = tilesIn(job, chunk, tiles, together);
       const own = copies ? { ...job, rows: copies.rows } : job;
-      eachPanel((columns) => {
+      eachPanel(job, panels, copy, (columns) => {
         const tilesOf = (block?: Block): void => {
           b.for("t", { begin: i32(0), end }, (t) => {
-            const number = b.let("row", plus(times(chunk, together * rows), times(t, rows)));
+            const number = b.let("row", plus(plus(first, times(chunk, together * rows)), times(t, rows)));
             const within = copies ? b.let("within", plus(times(chunk, copies.length), times(t, rows))) : number;
             tile(own, columns, { number, within }, rows, block);
           });
@@ -355,15 +375,20 @@ function throughPanels(job: Job, { first, panels, width }: Panels): void {
         else tilesOf();
       });
     });
-  if (m > tiles * rows) eachPanel((columns) => tile(job, columns, rowAt(i32(tiles * rows)), m - tiles * rows));
+  const behind = m - tiles * rows;
+  if (behind > 0)
+    eachPanel(job, panels, copy, (columns) => {
+      tile(job, columns, rowAt(b.let("row", plus(first, i32(tiles * rows)))), behind);
+    });
 }
 
 /**
  * A first factor that lies column after column, copied so that the rows of a chunk are side by side: as it lies, every
  * step along the inner axis would be to a place far away. What stands behind the last row does not matter.
  */
-function copiedRows({ b, node, context, machine, m, inner }: Job, first: number, chunks: number): CopiedRows {
-  const width = chunkTiles(machine) * machine.rows;
+function copiedRows({ b, node, context, machine, m, inner }: Job, first: number, together: number): CopiedRows {
+  const width = together * machine.rows;
+  const chunks = Math.ceil(Math.floor(m / machine.rows) / together);
   const { buffer: copy } = temporary(`rows${first}_`, node, chunks * inner * width);
   const whole = Math.floor(m / width);
   const copied = (chunk: Expr, count: number): void => {
@@ -387,30 +412,34 @@ interface CopiedRows {
 // Columns that do not fill a vector
 
 /** The last columns, fewer than a vector has lanes: copied to rows of a whole vector; what stands behind does not matter. */
-function odd(job: Job, first: number): void {
+function odd(job: Job, from: number): RowsOf {
   const { b, node, context, machine, m, n, inner } = job;
   const { lanes } = machine;
-  const count = n - first;
+  const count = n - from;
   const at = context.locations.get(node.b);
-  if (m < machine.rows && inner > 1 && at) return fewRows(job, first, at);
+  if (m < machine.rows && inner > 1 && at) return (own) => fewRows(own, from, at);
   const { buffer: copy } = temporary("columns", node, inner * lanes);
   b.for("k", { begin: i32(0), end: i32(inner), axis: "parallel" }, (k) => {
     b.for("j", { begin: i32(0), end: i32(count), axis: "parallel" }, (j) => {
-      const value = new Elements(b, context).at(node.b, bySubscripts([k, plus(j, i32(first))]));
+      const value = new Elements(b, context).at(node.b, bySubscripts([k, plus(j, i32(from))]));
       b.store(copy, plus(times(k, lanes), j), value);
     });
   });
   const results = temporary("padded", node, m * lanes);
-  rowsTimes(job, {
+  const columns: Columns = {
     count: lanes,
     factor: (_, k, j) => load(copy, plus(times(k, lanes), j)),
     result: (row, j) => ({ into: results, at: plus(times(row, lanes), j) }),
-  });
-  b.for("i", { begin: i32(0), end: i32(m), axis: "parallel" }, (i) => {
-    b.for("j", { begin: i32(0), end: i32(count), axis: "parallel" }, (j) => {
-      storeOdd(job, i, plus(j, i32(first)), load(results.buffer, plus(times(i, lanes), j)));
+  };
+  return (own) => {
+    rowsTimes(own, columns);
+    b.for("i", { begin: i32(0), end: i32(own.m), axis: "parallel" }, (i) => {
+      const row = b.let("row", plus(own.first, i));
+      b.for("j", { begin: i32(0), end: i32(count), axis: "parallel" }, (j) => {
+        storeOdd(job, row, plus(j, i32(from)), load(results.buffer, plus(times(row, lanes), j)));
+      });
     });
-  });
+  };
 }
 function storeOdd({ b, into, n }: Job, row: Expr, column: Expr, value: Expr): void {
   b.store(into.buffer, plus(plus(times(row, n), column), i32(into.offset)), value);
@@ -441,7 +470,7 @@ function fewRows(job: Job, first: number, at: Location): void {
           elements.at(node.a, bySubscripts([i32(i), k])),
           elements.at(node.b, bySubscripts([k, i32(first + j)])),
         ];
-        b.assign(sum, added(sum, x, y, machine));
+        b.assign(sum, productAdded(get(sum), x, y, context.fused));
       });
       storeOdd(job, i32(i), i32(first + j), get(sum));
     }

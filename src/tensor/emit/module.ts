@@ -1,15 +1,16 @@
 /**
  * @file From a plan to a module of IR: one loop nest after the other, as the entry function's body.
  */
-import { Builder, func, i32 } from "../../ir/build.ts";
+import { Builder, func, i32, mul } from "../../ir/build.ts";
 import type { Buffer, Expr, Func, Module, Site } from "../../ir/nodes.ts";
 import { entryWithin } from "../../ir/sites.ts";
 import type { Block, CallEffect, Node } from "../nodes.ts";
-import type { Location, Step } from "../plan.ts";
+import type { Location, RowStep, Step } from "../plan.ts";
 import { emitCumulate } from "./cumulate.ts";
 import { bySubscripts, type ElementContext, Elements } from "./elements.ts";
+import type { Window } from "./loops.ts";
 import { emitMap } from "./map.ts";
-import { emitMatmul, type TileMachine } from "./matmul.ts";
+import { prepareMatmul, type TileMachine } from "./matmul.ts";
 import { emitReduce } from "./reduce.ts";
 import { emitScatter } from "./scatter.ts";
 
@@ -32,20 +33,19 @@ class ModuleEmitter {
 
   #step(step: Step): void {
     const { b } = this;
-    const context: ElementContext = { locations: step.where, iterations: this.#iterations, site: (m) => this.#site(m) };
     switch (step.kind) {
       case "map":
-        return emitMap(b, step.stores, context);
       case "reduce":
-        return emitReduce(b, step.results, context);
       case "matmul":
-        return emitMatmul(b, step.result, context, this.#machine);
+        return this.#prepare(step)();
       case "scatter":
-        return emitScatter(b, step.result, context);
+        return emitScatter(b, step.result, this.#context(step));
       case "cumulate":
-        return emitCumulate(b, step.result, context);
+        return emitCumulate(b, step.result, this.#context(step));
       case "call":
-        return this.#call(step.call, step.buffers, context);
+        return this.#call(step.call, step.buffers, this.#context(step));
+      case "rows":
+        return this.#rows(step.count, step.block, step.steps);
       case "repeat":
         b.for("iteration", { begin: i32(0), end: i32(step.count) }, (i) => {
           this.#iterations.set(step.body, i);
@@ -56,6 +56,37 @@ class ModuleEmitter {
       default:
         step satisfies never;
     }
+  }
+
+  #context({ where }: Step): ElementContext {
+    const { fused } = this.#machine;
+    return { locations: where, iterations: this.#iterations, fused, site: (m) => this.#site(m) };
+  }
+
+  /** What has to be done once, whatever the rows; and what then computes all of them, or those of a window. */
+  #prepare(step: RowStep): (window?: Window) => void {
+    const { b } = this;
+    const context = this.#context(step);
+    switch (step.kind) {
+      case "map":
+        return (window) => emitMap(b, step.stores, context, window);
+      case "reduce":
+        return (window) => emitReduce(b, step.results, context, window);
+      case "matmul":
+        return prepareMatmul(b, step.result, context, this.#machine);
+      default:
+        return step satisfies never;
+    }
+  }
+
+  /** Each block of rows through all steps. */
+  #rows(count: number, block: number, steps: readonly RowStep[]): void {
+    const { b } = this;
+    const prepared = steps.map((step) => this.#prepare(step));
+    b.for("rows", { begin: i32(0), end: i32(count / block), axis: "parallel" }, (at) => {
+      const first = b.let("first", mul(at, i32(block)));
+      for (const rows of prepared) rows({ first, count: block });
+    });
   }
 
   #site(message: string): number {

@@ -24,25 +24,31 @@ import {
   plus,
   seenBy,
 } from "./elements.ts";
-import { nest, serialLoops, WIDE } from "./loops.ts";
+import { nest, serialLoops, WIDE, type Window, windowed } from "./loops.ts";
 
 /** Elements from which on a parallel reduction pays. */
 const LONG = 32;
 
-export function emitReduce(b: Builder, results: readonly Placed<ReduceNode>[], context: ElementContext): void {
+export function emitReduce(
+  b: Builder,
+  results: readonly Placed<ReduceNode>[],
+  context: ElementContext,
+  window?: Window,
+): void {
   const first = (results[0] as Placed<ReduceNode>).node;
   const { shape } = first.input;
   const last = shape.length - 1;
   const kept = shape.flatMap((_, axis) => (first.axes.includes(axis) ? [] : [axis]));
-  const job: Job = { b, results, context, kept };
+  const job: Job = { b, results, context, kept, window };
   const alongLast = first.axes.includes(last) || (shape[last] as number) < WIDE;
   if (elementsOf(first.shape) === 1) return toOne(job);
   if (alongLast && first.axes.includes(last) && reducedCount(first) >= LONG) return rowByRow(job);
-  nest(b, shape, kept, (subscripts) => {
+  const body = (subscripts: Expr[]): void => {
     const sums = accumulators(job);
     serialLoops(b, shape, first.axes, subscripts, () => accumulate(job, sums, subscripts));
     storeResults(job, sums, subscripts);
-  });
+  };
+  nest(b, shape, kept, body, window);
 }
 
 interface Job {
@@ -50,6 +56,7 @@ interface Job {
   readonly results: readonly Placed<ReduceNode>[];
   readonly context: ElementContext;
   readonly kept: readonly number[];
+  readonly window: Window | undefined;
 }
 
 function accumulators({ b, results }: Job): Local[] {
@@ -120,7 +127,7 @@ function alongAxis(job: Job, sums: readonly Local[], axis: number, subscripts: E
 
 /** A parallel reduction along the last axis for each result; further axes in order. */
 function rowByRow(job: Job): void {
-  const { b, results, kept } = job;
+  const { b, results, kept, window } = job;
   const { input, axes } = (results[0] as Placed<ReduceNode>).node;
   const last = input.shape.length - 1;
   const subscripts: Expr[] = input.shape.map(() => i32(0));
@@ -132,8 +139,9 @@ function rowByRow(job: Job): void {
     storeResults(job, sums, subscripts);
   };
   const [first, ...rest] = moving as [number, ...number[]];
-  b.for(`i${first}`, { begin: i32(0), end: i32(input.shape[first] as number), axis: "parallel" }, (i) => {
-    subscripts[first] = i;
+  const count = windowed(input.shape, window)[first] as number;
+  b.for(`i${first}`, { begin: i32(0), end: i32(count), axis: "parallel" }, (i) => {
+    subscripts[first] = window ? b.let("row", plus(window.first, i)) : i;
     serialLoops(b, input.shape, rest, subscripts, row);
   });
 }

@@ -1,0 +1,209 @@
+/**
+ * @file Groups steps that go through a batch row by row, so that a block of rows goes through all of them before the
+ * next one does: what a step leaves is still in the nearest caches for the next, a thread works on rows of its own, and
+ * threads wait for each other once per group instead of once per step.
+ *
+ * A step is of rows when each row of what it writes depends on the same row of what other steps of its group write.
+ * Steps get levels: whatever needs whole results of a group lies a level higher. Steps of rows on one level are a group,
+ * and stand behind the other steps of their level. Which rows go together changes no bit.
+ */
+import type { Buffer } from "../ir/nodes.ts";
+import { isTurned } from "./costs.ts";
+import { inputsOf, type Node } from "./nodes.ts";
+import type { Location, Lookup, Placed, RowStep, Step } from "./plan.ts";
+import { elementsOf } from "./shape.ts";
+
+/** Rows from which on a group pays. */
+const LEAST_ROWS = 256;
+/** Rows of a block: few enough to stay in near caches, enough for whole tiles of products. */
+const MOST_IN_BLOCK = 128;
+/** Blocks of a group: enough to share out. */
+const LEAST_BLOCKS = 4;
+
+/** Rows that go together: a part of all of them without remainder, or none where there is no such part. */
+function blockOf(rows: number): number | undefined {
+  for (let block = Math.min(MOST_IN_BLOCK, Math.floor(rows / LEAST_BLOCKS)); block >= MOST_IN_BLOCK / 4; block--)
+    if (rows % block === 0) return block;
+  return undefined;
+}
+
+/** A part of a buffer that a step touches. */
+interface Access {
+  readonly buffer: Buffer;
+  readonly writes: boolean;
+  /** Row r of the step is row r of what lies there in this way; undefined: any element may be meant. */
+  readonly layout: string | undefined;
+}
+const layoutOf = ({ offset }: Location, node: Node, rows: number): string =>
+  `${offset} ${elementsOf(node.shape) / rows}`;
+
+/** The values of a step, and what is read for each. */
+function valuesOf(step: Step): readonly Placed[] {
+  switch (step.kind) {
+    case "map":
+      return step.stores.flat();
+    case "reduce":
+      return step.results;
+    case "matmul":
+    case "scatter":
+    case "cumulate":
+      return [step.result];
+    default:
+      return [];
+  }
+}
+
+/** How many rows a step goes through one by one; undefined when it does not, or they are few. */
+function rowsOf(step: Step): number | undefined {
+  const [first] = valuesOf(step);
+  const rows = first?.node.shape[0] ?? 0;
+  if (!first || rows < LEAST_ROWS || blockOf(rows) === undefined) return undefined;
+  switch (step.kind) {
+    case "map":
+      return step.stores.flat().some(({ row }) => row) ? undefined : rows;
+    case "reduce":
+      return step.results.some(({ node }) => node.axes.includes(0)) ? undefined : rows;
+    case "matmul":
+      return isTurned(step.result.node.a) ? undefined : rows;
+    default:
+      return undefined;
+  }
+}
+
+/** Whether row r of a value is computed of row r of its operand alone. */
+function keepsRows(node: Node, operand: Node, rows: number): boolean {
+  if (operand.shape[0] !== rows) return false;
+  switch (node.kind) {
+    case "map":
+    case "fold":
+      return true;
+    case "view": {
+      const first = node.axes[0];
+      const [term, ...others] = first?.terms ?? [];
+      return first?.start === 0 && term?.axis === 0 && term.step === 1 && others.length === 0;
+    }
+    case "reduce":
+      return !node.axes.includes(0);
+    case "gather":
+      return operand === node.index && node.input !== operand;
+    case "matmul":
+      return operand === node.a && node.b !== operand;
+    case "pad":
+      return node.before[0] === 0 && node.shape[0] === rows;
+    case "concat":
+      return node.axis !== 0;
+    default:
+      return false;
+  }
+}
+
+/** What a step touches; `rows` as `rowsOf` says. */
+function accessesOf(step: Step, rows: number | undefined): Access[] {
+  const found: Access[] = [];
+  const readsOf = (root: Node, where: Lookup, aligned: boolean, into?: Location): void => {
+    const seen = [new Set<Node>(), new Set<Node>()] as const;
+    const visit = (node: Node, same: boolean): void => {
+      const known = seen[same ? 1 : 0];
+      if (known.has(node)) return;
+      known.add(node);
+      const at = where.get(node);
+      if (at && !(node === root && at === into)) {
+        const layout = same && rows ? layoutOf(at, node, rows) : undefined;
+        found.push({ buffer: at.buffer, writes: false, layout });
+        return;
+      }
+      for (const x of inputsOf(node)) visit(x, same && keepsRows(node, x, rows ?? 0));
+    };
+    visit(root, aligned);
+  };
+  for (const { node, into, row, where = step.where } of valuesOf(step)) {
+    const layout = rows ? layoutOf(into, node, rows) : undefined;
+    found.push({ buffer: into.buffer, writes: true, layout });
+    if (row) readsOf(row, where, false);
+    if (step.kind === "map") readsOf(node, where, rows !== undefined, into);
+    else if (node.kind === "matmul") {
+      readsOf(node.a, where, rows !== undefined);
+      readsOf(node.b, where, false);
+    } else for (const x of inputsOf(node)) readsOf(x, where, rows !== undefined);
+  }
+  return found;
+}
+
+/** A step in its place among others. */
+interface Leveled {
+  readonly step: Step;
+  readonly rows: number | undefined;
+  readonly level: number;
+}
+/** What was touched before, by buffer. */
+type Touched = Map<Buffer, { readonly by: Leveled; readonly access: Access }[]>;
+
+/** The least level of a step that touches a buffer after another did. */
+function levelBehind(rows: number | undefined, access: Access, { by, access: before }: TouchedOnce): number {
+  if (!access.writes && !before.writes) return 0;
+  if (by.rows === undefined) return by.level;
+  const together = rows === by.rows && access.layout !== undefined && access.layout === before.layout;
+  return together ? by.level : by.level + 1;
+}
+type TouchedOnce = { readonly by: Leveled; readonly access: Access };
+
+function leveled(steps: readonly Step[]): Leveled[] {
+  const touched: Touched = new Map();
+  return steps.map((step): Leveled => {
+    const rows = rowsOf(step);
+    const accesses = accessesOf(step, rows);
+    const level = accesses.reduce(
+      (most, access) =>
+        (touched.get(access.buffer) ?? []).reduce((x, before) => Math.max(x, levelBehind(rows, access, before)), most),
+      0,
+    );
+    const by = { step, rows, level };
+    for (const access of accesses) {
+      const list = touched.get(access.buffer) ?? [];
+      list.push({ by, access });
+      touched.set(access.buffer, list);
+    }
+    return by;
+  });
+}
+
+/** Steps of rows on one level: a group, where products are among several. */
+function together(list: readonly Leveled[], rows: number): Step[] {
+  const steps = list.flatMap(({ step, rows: own }) => (own === rows ? [step] : []));
+  const last = steps.at(-1);
+  if (!last || steps.length < 2 || !steps.some(({ kind }) => kind === "matmul")) return steps;
+  return [{ kind: "rows", count: rows, block: blockOf(rows) as number, steps: steps as RowStep[], where: last.where }];
+}
+
+/** One stretch of steps without loops and calls. */
+function groupedStretch(steps: readonly Step[]): readonly Step[] {
+  const all = leveled(steps);
+  const result: Step[] = [];
+  const top = all.reduce((most, { level }) => Math.max(most, level), 0);
+  for (let level = 0; level <= top; level++) {
+    const here = all.filter((x) => x.level === level);
+    result.push(...here.flatMap(({ step, rows }) => (rows === undefined ? [step] : [])));
+    for (const rows of new Set(here.flatMap((x) => x.rows ?? []))) result.push(...together(here, rows));
+  }
+  return result.some(({ kind }) => kind === "rows") ? result : steps;
+}
+
+/** The same steps, those of rows in groups. */
+export function grouped(steps: readonly Step[]): Step[] {
+  const result: Step[] = [];
+  let stretch: Step[] = [];
+  const close = (): void => {
+    result.push(...groupedStretch(stretch));
+    stretch = [];
+  };
+  for (const step of steps) {
+    if (step.kind !== "call" && step.kind !== "repeat") {
+      stretch.push(step);
+      continue;
+    }
+    close();
+    result.push(step);
+  }
+  close();
+  return result;
+}
