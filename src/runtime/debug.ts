@@ -41,7 +41,7 @@ export function report(c: Compiled): void {
       `arena ${c.layout.bytes} bytes, compiled in ${c.milliseconds.toFixed(1)} ms`,
   );
   if (level >= 3) print(printModule(c.lowered));
-  if (level >= 4) print(c.executable.source());
+  if (level >= 4) print(c.executable.source() ?? "");
 }
 
 const at = (args: unknown, path: readonly string[]): unknown =>

@@ -99,13 +99,17 @@ export class Program {
     const kept = verifying() ? undefined : target.kept;
     const found = kept?.find(origin, { threads });
     if (found) return found;
-    const lowered = this.#lowered();
-    const arena = planArena(lowered, module);
-    const executable = target.compile({ module: lowered, arena }, { threads });
-    const prepared = { executable, arena, sites: lowered.sites };
+    const { lowered, prepared } = this.#compiledAnew();
+    const { executable, arena: layout } = prepared;
     kept?.keep(origin, prepared);
-    report({ module, lowered, target, executable, layout: arena, milliseconds: performance.now() - start });
+    report({ module, lowered, target, executable, layout, milliseconds: performance.now() - start });
     return prepared;
+  }
+  #compiledAnew(): { readonly lowered: Module; readonly prepared: Prepared } {
+    const lowered = this.#lowered();
+    const arena = planArena(lowered, this.module);
+    const executable = this.target.compile({ module: lowered, arena }, { threads: this.#options.threads });
+    return { lowered, prepared: { executable, arena, sites: lowered.sites } };
   }
 
   get #passOptions(): PassOptions {
@@ -176,7 +180,7 @@ export class Program {
       case "lowered":
         return printModule(this.#lowered());
       case "code":
-        return this.#load().executable.source();
+        return this.#load().executable.source() ?? this.#compiledAnew().prepared.executable.source() ?? "";
       default:
         return what satisfies never;
     }

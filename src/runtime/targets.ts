@@ -8,7 +8,7 @@ import { coreCount } from "../platform/cores.ts";
 import { LockstepError } from "../platform/errors.ts";
 import { didYouMean } from "../platform/suggest.ts";
 import { createJsTarget } from "../targets/js/index.ts";
-import { createNativeTarget } from "../targets/native/index.ts";
+import { createNativeTarget, openNotes } from "../targets/native/index.ts";
 import type { Target, TargetName } from "../targets/target.ts";
 import { createWasmTarget } from "../targets/wasm/index.ts";
 import { heap } from "./heap.ts";
@@ -34,7 +34,7 @@ export function defaultThreads(): number {
 
 const MAKERS: { readonly [N in TargetName]: () => Availability } = {
   js: () => ({ target: createJsTarget(heap().memory) }),
-  wasm: () => createWasmTarget({ memory: heap().memory }),
+  wasm: () => createWasmTarget({ memory: heap().memory, kept: inNode ? openNotes("wasm") : undefined }),
   native: () => createNativeTarget({ memory: heap().memory, threads: defaultThreads() }),
 };
 const made = new Map<TargetName, Availability>();

@@ -60,8 +60,8 @@ export interface Executable {
   readonly scratchBytes: number;
   /** Binds to memory: `arena` and `scratch` are byte offsets in the heap. */
   instantiate(arena: number, scratch: number): Entry;
-  /** The generated source or a readable form of it, for `show`. */
-  source(): string;
+  /** The generated source or a readable form of it, for `show`; undefined where only the compiled form was kept. */
+  source(): string | undefined;
 }
 
 export interface CompileOptions {

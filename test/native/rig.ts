@@ -62,7 +62,7 @@ export class Rig {
       if (b.length === undefined) entry.block[at++] = array.length;
     });
     for (const p of params) entry.block[at++] = p;
-    return { entry, source: executable.source() };
+    return { entry, source: executable.source() ?? "" };
   }
 
   /** Frees and clears everything that was allocated. */

@@ -82,7 +82,7 @@ test.each([
   const bound = bind(module, { features: { wide: true } });
   bound.run(arrays);
   expect(arrays.map(shown)).toEqual(expected);
-  const text = bound.executable.source();
+  const text = bound.executable.source() ?? "";
   expect(text.includes('(import "joined" "piece"')).toBe(module === plain);
 });
 

@@ -6,7 +6,7 @@
  * compared before use, and what does not match is built again. Writes go to a temporary name and are renamed. Of
  * several processes that want the same entry one builds and the others wait; should that one die or take very long,
  * another builds too, which is harmless as they make the same file. Notes are further files, found by the hash of a
- * text that they carry, with a hash of their own (plans.ts says what they are for).
+ * text that they carry, with a hash of their own (../plans.ts says what they are for).
  */
 import { createHash, randomBytes } from "node:crypto";
 import {
@@ -124,15 +124,16 @@ export class LibraryCache {
   /** Entries that this process has handed out; eviction leaves them alone. */
   readonly #inUse = new Set<string>();
 
-  constructor(root: string, limit: number) {
-    this.folder = join(root, "native");
+  /** `part` of the folder `root` is this cache's own. */
+  constructor(root: string, limit: number, part = "native") {
+    this.folder = join(root, part);
     this.#limit = limit;
     privateFolder(root);
     privateFolder(this.folder);
   }
 
-  static fromEnvironment(env: Environment): LibraryCache {
-    return new LibraryCache(cacheFolder(env, process.platform), cacheLimit(env));
+  static fromEnvironment(env: Environment, part?: string): LibraryCache {
+    return new LibraryCache(cacheFolder(env, process.platform), cacheLimit(env), part);
   }
 
   readText(name: string): string | undefined {
@@ -200,6 +201,7 @@ export class LibraryCache {
     const key = sha256(text);
     this.#inUse.add(key);
     this.writeText(`${key}.note`, `${sha256(`${key} ${noted}`)}\n${noted}\n${text}`);
+    this.evict();
   }
 
   #library(key: string): string {

@@ -4,6 +4,7 @@
  * Programs work on the shared heap in place: its base address is taken once (growing a shared memory does not move
  * it), and every buffer is that plus its byte offset.
  */
+import { PlanStore } from "../plans.ts";
 import type {
   CompileOptions,
   Entry,
@@ -20,11 +21,11 @@ import { build, buildFlags, type Compiler, findCompiler } from "./compiler.ts";
 import { CONTEXT_DOUBLES, CONTEXT_LAUNCH, CONTEXT_THREADS, ENTRY_SYMBOL, emit } from "./emit.ts";
 import { NativeBuildError, NativeUnavailableError } from "./errors.ts";
 import { addressOf, loadFunction, requireKoffi } from "./library.ts";
-import { PlanStore } from "./plans.ts";
 import { POOL_SOURCE, POOL_SYMBOL } from "./pool.ts";
 import { codeVersion } from "./version.ts";
 
 export { NativeBuildError, NativeUnavailableError } from "./errors.ts";
+export { type OpenNotes, openNotes } from "./notes.ts";
 
 export interface NativeOptions {
   /** The heap; must be shared, so that it never moves. */
@@ -57,6 +58,12 @@ export function createNativeTarget(options: NativeOptions): NativeResult {
       return { target: undefined, reason: error.message };
     throw error;
   }
+}
+
+/** What is noted of a module's library: the key of its entry, and the doubles of the argument block. */
+interface Noted {
+  readonly library: string;
+  readonly blockDoubles: number;
 }
 
 /** A library's function, and what it takes to call it. */
@@ -97,7 +104,7 @@ class CompilerTarget implements NativeTarget, KeptPrograms {
   readonly #base: number;
   readonly #threads: number;
   readonly #flags: readonly string[];
-  readonly #plans: PlanStore | undefined;
+  readonly #plans: PlanStore<Noted> | undefined;
   #launch: number | undefined;
 
   constructor({ memory, threads, env = process.env, version = codeVersion() }: NativeOptions) {
@@ -135,12 +142,13 @@ class CompilerTarget implements NativeTarget, KeptPrograms {
 
   find(origin: Origin, options: CompileOptions): Prepared | undefined {
     const plan = this.#plans?.find(origin);
-    const entry = plan && this.#cache.reuse(plan.library);
+    const entry = plan && this.#cache.reuse(plan.code.library);
     if (!entry) return undefined;
     try {
       const call = loadFunction(entry.path, ENTRY_SYMBOL, "int", ["double"]);
       this.counts.reused++;
-      const { arena, sites, blockDoubles, library: key } = plan;
+      const { arena, sites, code } = plan;
+      const { library: key, blockDoubles } = code;
       const executable = this.#executable({ call, key, source: entry.source, blockDoubles }, options);
       return { executable, arena, sites };
     } catch {
@@ -152,7 +160,7 @@ class CompilerTarget implements NativeTarget, KeptPrograms {
   keep(origin: Origin, { executable, arena, sites }: Prepared): void {
     if (!(executable instanceof NativeExecutable)) return;
     const { key: library, blockDoubles } = executable.library;
-    this.#plans?.keep(origin, { arena, sites, blockDoubles, library });
+    this.#plans?.keep(origin, { arena, sites, code: { library, blockDoubles } });
   }
 
   #executable(library: Library, options: CompileOptions): Executable {

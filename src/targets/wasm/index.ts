@@ -1,15 +1,27 @@
 /**
- * @file The WebAssembly target: lowered programs become modules of their own over the shared heap.
+ * @file The WebAssembly target: lowered programs become modules of their own over the shared heap. Those of large programs
+ * are kept where notes are; engines compile them anew.
  */
-import { newArray } from "../../ir/arrays.ts";
-import type { Buffer } from "../../ir/nodes.ts";
-import type { CompileOptions, Entry, Executable, Lowered, Machine, Target } from "../target.ts";
+import { eachStmt } from "../../ir/walk.ts";
+import { type Notes, PlanStore } from "../plans.ts";
+import type {
+  CompileOptions,
+  Entry,
+  Executable,
+  KeptPrograms,
+  Lowered,
+  Machine,
+  Origin,
+  Prepared,
+  Target,
+} from "../target.ts";
 import { type CodeOptions, compileProgram, ENTRY, type ProgramCode } from "./compile.ts";
 import { compileJoined, compileWhole, type WasmFeatures, wasmFeatures } from "./features.ts";
+import { type Image, imageOf, type PackedImage, packed, unpacked } from "./image.ts";
 import { alignUp, GLOBALS, PROCESS, SCRATCH_HEADER } from "./layout.ts";
 import { poolOf } from "./pool.ts";
 import { printModule } from "./print.ts";
-import { encodeModule, FUNCTION_IMPORTS } from "./writer.ts";
+import { FUNCTION_IMPORTS } from "./writer.ts";
 
 export { type WasmFeatures, wasmFeatures } from "./features.ts";
 export { GUARD_BYTES } from "./layout.ts";
@@ -23,18 +35,14 @@ export interface WasmTargetOptions {
   readonly vectorBytes?: number;
   /** Estimated operations from which on a launch uses several threads; for tests. */
   readonly minOperations?: number;
+  /** Where modules are kept between processes, and what tells this code from others that keep some. */
+  readonly kept?: { readonly notes: Notes; readonly version: string } | undefined;
 }
 
 /** v128 registers that a loop may fill on a machine with 16, one being the engine's. */
 const VECTOR_REGISTERS = 15;
 
 let programs = 0;
-
-function bytesOfTable({ storage, data = [] }: Buffer): Uint8Array {
-  const array = newArray(storage, data.length);
-  array.set(data);
-  return new Uint8Array(array.buffer);
-}
 
 const isShared = (memory: WebAssembly.Memory): boolean =>
   typeof SharedArrayBuffer !== "undefined" && memory.buffer instanceof SharedArrayBuffer;
@@ -68,37 +76,40 @@ interface Compiled {
 
 class WasmExecutable implements Executable {
   readonly scratchBytes: number;
-  readonly #code: ProgramCode;
-  readonly #main: Uint8Array<ArrayBuffer>;
-  readonly #joined: Uint8Array<ArrayBuffer>;
+  readonly image: Image;
   readonly #modules: Compiled;
   readonly #memory: WebAssembly.Memory;
   readonly #threads: number;
+  readonly #source: (() => string) | undefined;
   readonly #program = ++programs;
 
-  constructor(code: ProgramCode, memory: WebAssembly.Memory, options: CodeOptions) {
-    this.#code = code;
+  constructor(image: Image, memory: WebAssembly.Memory, options: CodeOptions, source?: () => string) {
+    const { main, joined, threaded, moduleBytes } = image;
+    this.image = image;
+    this.#source = source;
     this.#memory = memory;
     this.#threads = options.threads;
-    this.#main = encodeModule(code.module);
-    this.#joined = code.joined ? encodeModule(code.joined) : new Uint8Array(0);
     this.#modules = options.joined
       ? withCompileLock(memory, (alone) => this.#compileWhole(alone))
-      : { main: new WebAssembly.Module(this.#main), joined: undefined };
-    const carried = code.threaded ? this.#main.length + this.#joined.length : 0;
-    this.scratchBytes = alignUp(code.scratch.moduleBytes + carried, 64);
+      : { main: new WebAssembly.Module(main), joined: undefined };
+    this.scratchBytes = alignUp(moduleBytes + (threaded ? main.length + joined.length : 0), 64);
   }
 
   #compileWhole(alone: boolean): Compiled {
-    const main = compileWhole(this.#main);
-    if (!this.#code.joined) return { main, joined: undefined };
-    return { main, joined: (alone ? compileJoined : compileWhole)(this.#joined) };
+    const main = compileWhole(this.image.main);
+    const { joined } = this.image;
+    if (joined.length === 0) return { main, joined: undefined };
+    return { main, joined: (alone ? compileJoined : compileWhole)(joined) };
+  }
+
+  source(): string | undefined {
+    return this.#source?.();
   }
 
   instantiate(_arena: number, scratch: number): Entry {
     const { buffer } = this.#memory;
-    for (const [table, offset] of this.#code.tables) new Uint8Array(buffer, scratch + offset).set(bytesOfTable(table));
-    const control = this.#code.threaded ? this.#prepareThreads(buffer, scratch) : 0;
+    for (const { offset, bytes } of this.image.tables) new Uint8Array(buffer, scratch + offset).set(bytes);
+    const control = this.image.threaded ? this.#prepareThreads(buffer, scratch) : 0;
     const env = { memory: this.#memory, [GLOBALS[0]]: scratch, [GLOBALS[1]]: control };
     const { main, joined } = this.#modules;
     const functions = joined ? new WebAssembly.Instance(joined, { env }).exports : {};
@@ -109,21 +120,30 @@ class WasmExecutable implements Executable {
   /** Leaves the modules where helpers find them; returns the place of the control block. */
   #prepareThreads(buffer: ArrayBufferLike, scratch: number): number {
     const header = new Int32Array(buffer, scratch, SCRATCH_HEADER.bytes / 4);
+    const { main, joined, moduleBytes } = this.image;
     header[SCRATCH_HEADER.program / 4] = this.#program;
-    header[SCRATCH_HEADER.byteLength / 4] = this.#main.length;
-    header[SCRATCH_HEADER.joinedLength / 4] = this.#joined.length;
-    const at = scratch + this.#code.scratch.moduleBytes;
-    new Uint8Array(buffer, at, this.#main.length).set(this.#main);
-    new Uint8Array(buffer, at + this.#main.length, this.#joined.length).set(this.#joined);
+    header[SCRATCH_HEADER.byteLength / 4] = main.length;
+    header[SCRATCH_HEADER.joinedLength / 4] = joined.length;
+    const at = scratch + moduleBytes;
+    new Uint8Array(buffer, at, main.length).set(main);
+    new Uint8Array(buffer, at + main.length, joined.length).set(joined);
     const pool = poolOf(this.#memory);
     pool.ensure(this.#threads - 1);
     return pool.control;
   }
+}
 
-  source(): string {
-    const { module, joined } = this.#code;
-    return [module, ...(joined ? [joined] : [])].map(printModule).join("\n");
-  }
+const sourceOf = ({ module, joined }: ProgramCode): string =>
+  [module, ...(joined ? [joined] : [])].map(printModule).join("\n");
+
+/** Statements from which on a program is large: making its module takes longer than reading it. */
+const LARGE_STATEMENTS = 400;
+function isLarge({ module }: Origin): boolean {
+  let count = 0;
+  eachStmt(module.entry.body, () => {
+    count++;
+  });
+  return count >= LARGE_STATEMENTS;
 }
 
 /** Why there is no target, where the engine lacks something that all code needs. */
@@ -136,11 +156,12 @@ export function createWasmTarget(options: WasmTargetOptions): WasmResult {
   return { target: new WasmTarget(options, features) };
 }
 
-class WasmTarget implements Target {
+class WasmTarget implements Target, KeptPrograms {
   readonly name = "wasm";
   readonly machine: Machine;
   readonly #options: WasmTargetOptions;
   readonly #features: WasmFeatures;
+  readonly #plans: PlanStore<PackedImage> | undefined;
 
   constructor(options: WasmTargetOptions, features: WasmFeatures) {
     this.#options = options;
@@ -151,11 +172,38 @@ class WasmTarget implements Target {
       fastFma: features.fusedMadd,
       launches: true,
     };
+    const { kept } = options;
+    // Threads are among the options of passes.
+    if (kept) this.#plans = new PlanStore(kept.notes, [kept.version, JSON.stringify(this.#codeOptions(1))]);
+  }
+
+  /** Undefined where there is nowhere to keep anything. */
+  get kept(): KeptPrograms | undefined {
+    return this.#plans && this;
   }
 
   compile(lowered: Lowered, { threads }: CompileOptions): Executable {
+    const options = this.#codeOptions(threads);
+    const code = compileProgram(lowered, options);
+    return new WasmExecutable(imageOf(code), this.#options.memory, options, () => sourceOf(code));
+  }
+
+  find(origin: Origin, { threads }: CompileOptions): Prepared | undefined {
+    const plan = isLarge(origin) ? this.#plans?.find(origin) : undefined;
+    if (!plan) return undefined;
+    const { arena, sites, code } = plan;
+    const executable = new WasmExecutable(unpacked(code), this.#options.memory, this.#codeOptions(threads));
+    return { executable, arena, sites };
+  }
+
+  keep(origin: Origin, { executable, arena, sites }: Prepared): void {
+    if (!(executable instanceof WasmExecutable) || !isLarge(origin)) return;
+    this.#plans?.keep(origin, { arena, sites, code: packed(executable.image) });
+  }
+
+  #codeOptions(threads: number): CodeOptions {
     const { memory, minOperations } = this.#options;
-    const options: CodeOptions = {
+    return {
       sharedMemory: isShared(memory),
       relaxed: this.#features.relaxedSimd,
       fusedMadd: this.#features.fusedMadd,
@@ -163,6 +211,5 @@ class WasmTarget implements Target {
       threads,
       ...(minOperations === undefined ? {} : { minOperations }),
     };
-    return new WasmExecutable(compileProgram(lowered, options), memory, options);
   }
 }
