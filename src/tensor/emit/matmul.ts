@@ -363,17 +363,16 @@ function chunksOfRows(job: Job, panels: Panels, copy: Buffer): void {
     b.for("chunk", { begin: i32(0), end: i32(chunks), axis: "parallel" }, (chunk) => {
       const end = tilesIn(job, chunk, tiles, together);
       const own = copies ? { ...job, rows: copies.rows } : job;
-      eachPanel(job, panels, copy, (columns) => {
-        const tilesOf = (block?: Block): void => {
+      const throughAll = (block?: Block): void =>
+        eachPanel(job, panels, copy, (columns) => {
           b.for("t", { begin: i32(0), end }, (t) => {
             const number = b.let("row", plus(plus(first, times(chunk, together * rows)), times(t, rows)));
             const within = copies ? b.let("within", plus(times(chunk, copies.length), times(t, rows))) : number;
             tile(own, columns, { number, within }, rows, block);
           });
-        };
-        if (depth) eachBlock(job, depth, tilesOf);
-        else tilesOf();
-      });
+        });
+      if (depth) eachBlock(job, depth, throughAll);
+      else throughAll();
     });
   const behind = m - tiles * rows;
   if (behind > 0)
