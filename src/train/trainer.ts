@@ -289,7 +289,8 @@ export class Trainer {
   #report(): void {
     if (!this.#folder || !this.#plan.report) return;
     try {
-      writeRunReport(this.#folder, this.#plan.environment);
+      // What evaluations were played with is there; for a picture alone native code would be too dear.
+      writeRunReport(this.#folder, this.#plan.environment, this.#evaluator && this.#where);
     } catch (error) {
       if (!(error instanceof LockstepError)) throw error;
       this.#notice(`there is no report: ${error.message}`);
