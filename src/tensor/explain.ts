@@ -6,10 +6,10 @@ import type { Expr } from "../ir/nodes.ts";
 import { floatOperationsOf } from "../ir/passes/cost.ts";
 import type { Numerics } from "../ir/pipeline.ts";
 import { STORAGE_BYTES, STORED_TYPE } from "../ir/types.ts";
-import type { TileMachine } from "./emit/matmul.ts";
 import { emitModule } from "./emit/module.ts";
+import type { TileMachine } from "./emit/tiles.ts";
 import { type Block, inputsOf, type Node } from "./nodes.ts";
-import type { Location, Lookup, Placed, Step } from "./plan.ts";
+import { type Location, type Lookup, type Step, valuesOf } from "./plan.ts";
 import { eachRead } from "./reach.ts";
 import { describeShape, elementsOf } from "./shape.ts";
 
@@ -35,26 +35,6 @@ interface Line {
 
 const WIDTH = { what: 42, shape: 17, number: 9 } as const;
 const bytesOf = (node: Node): number => elementsOf(node.shape) * STORAGE_BYTES[STORED_TYPE[node.dtype]];
-
-/** The values that a step computes. */
-function valuesOf(step: Step): readonly (Pick<Placed, "node" | "where"> & { readonly into?: Location })[] {
-  switch (step.kind) {
-    case "map":
-      return step.stores.flat();
-    case "reduce":
-      return step.results;
-    case "matmul":
-    case "scatter":
-    case "cumulate":
-      return [step.result];
-    case "call":
-    case "repeat":
-    case "rows":
-      return [];
-    default:
-      return step satisfies never;
-  }
-}
 
 /** Elementwise operations and others that are computed inside a step's loops, by name. */
 function inlinedIn(step: Step): Map<string, number> {

@@ -58,3 +58,23 @@ export type Work =
   | { readonly kind: "rows"; readonly count: number; readonly block: number; readonly steps: readonly RowStep[] };
 /** A step whose rows do not need each other. */
 export type RowStep = Extract<Step, { kind: "map" | "reduce" | "matmul" }>;
+
+/** The values that a step computes, and where they go. */
+export function valuesOf(step: Step): readonly Placed[] {
+  switch (step.kind) {
+    case "map":
+      return step.stores.flat();
+    case "reduce":
+      return step.results;
+    case "matmul":
+    case "scatter":
+    case "cumulate":
+      return [step.result];
+    case "call":
+    case "repeat":
+    case "rows":
+      return [];
+    default:
+      return step satisfies never;
+  }
+}

@@ -10,7 +10,7 @@
 import type { Buffer } from "../ir/nodes.ts";
 import { isTurned } from "./costs.ts";
 import { inputsOf, type Node } from "./nodes.ts";
-import type { Location, Lookup, Placed, RowStep, Step } from "./plan.ts";
+import { type Location, type Lookup, type RowStep, type Step, valuesOf } from "./plan.ts";
 import { elementsOf } from "./shape.ts";
 
 /** Rows from which on a group pays. */
@@ -36,22 +36,6 @@ interface Access {
 }
 const layoutOf = ({ offset }: Location, node: Node, rows: number): string =>
   `${offset} ${elementsOf(node.shape) / rows}`;
-
-/** The values of a step, and what is read for each. */
-function valuesOf(step: Step): readonly Placed[] {
-  switch (step.kind) {
-    case "map":
-      return step.stores.flat();
-    case "reduce":
-      return step.results;
-    case "matmul":
-    case "scatter":
-    case "cumulate":
-      return [step.result];
-    default:
-      return [];
-  }
-}
 
 /** How many rows a step goes through one by one; undefined when it does not, or they are few. */
 function rowsOf(step: Step): number | undefined {

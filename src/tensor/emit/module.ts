@@ -10,9 +10,10 @@ import { emitCumulate } from "./cumulate.ts";
 import { bySubscripts, type ElementContext, Elements } from "./elements.ts";
 import type { Window } from "./loops.ts";
 import { emitMap } from "./map.ts";
-import { prepareMatmul, type TileMachine } from "./matmul.ts";
+import { prepareMatmul } from "./matmul.ts";
 import { emitReduce } from "./reduce.ts";
 import { emitScatter } from "./scatter.ts";
+import type { TileMachine } from "./tiles.ts";
 
 /** Writes the steps of one plan. */
 class ModuleEmitter {
