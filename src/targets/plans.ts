@@ -5,7 +5,7 @@
  * passes, whatever the target adds, and the version of this very code. It holds what the lowered form would tell the
  * runtime, and what the target says of the code it made.
  */
-import { exactText } from "../ir/exact.ts";
+import { type ExactText, exactText } from "../ir/exact.ts";
 import type { Buffer, Site } from "../ir/nodes.ts";
 import type { ArenaLayout, Origin } from "./target.ts";
 
@@ -32,6 +32,8 @@ interface Noted<Code> extends Omit<Plan<Code>, "arena"> {
 export class PlanStore<Code> {
   readonly #notes: Notes;
   readonly #about: readonly string[];
+  /** What is looked for in vain is kept afterwards: its text is written once. */
+  readonly #described = new WeakMap<Origin, ExactText>();
 
   /** `about` is everything that plans depend on beside their origin. */
   constructor(notes: Notes, about: readonly string[]) {
@@ -58,8 +60,14 @@ export class PlanStore<Code> {
     this.#notes.writeNote(text, JSON.stringify(noted));
   }
 
-  #describe({ module, options }: Origin): { readonly text: string; readonly buffers: readonly Buffer[] } {
-    const { text, buffers } = exactText(module);
-    return { text: `${JSON.stringify([this.#about, Object.entries(options).sort()])}\n${text}`, buffers };
+  #describe(origin: Origin): ExactText {
+    let found = this.#described.get(origin);
+    if (!found) {
+      const { text, buffers } = exactText(origin.module);
+      const about = JSON.stringify([this.#about, Object.entries(origin.options).sort()]);
+      found = { text: `${about}\n${text}`, buffers };
+      this.#described.set(origin, found);
+    }
+    return found;
   }
 }

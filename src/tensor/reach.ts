@@ -98,15 +98,19 @@ export function groupsOf(effects: readonly Effect[]): Effect[][] {
   return groups;
 }
 
+/** Whether an element of a value is computed of the element at the same place of its operand alone. */
+const inPlace = ({ kind }: Node): boolean => kind === "map" || kind === "reshape" || kind === "fold";
+
 /**
- * Calls `see` for every value with memory that computing an element of `node` reads; `same`: at the same place only.
- * With `into`, the value is computed into that place, and is not there yet.
+ * Calls `see` for every value with memory that computing an element of `node` reads; `same`: at the same place only, or
+ * in whatever way `keeps` says. With `into`, the value is computed into that place, and is not there yet.
  */
 export function eachRead(
   node: Node,
   locations: Lookup,
   see: (node: Node, at: Location, same: boolean) => void,
   into?: Location,
+  keeps: (node: Node, operand: Node) => boolean = inPlace,
 ): void {
   const seen = { same: new Set<Node>(), other: new Set<Node>() };
   const visit = (x: Node, same: boolean): void => {
@@ -115,8 +119,7 @@ export function eachRead(
     known.add(x);
     const at = locations.get(x);
     if (at && !(x === node && at === into)) return see(x, at, same);
-    const inPlace = x.kind === "map" || x.kind === "reshape" || x.kind === "fold";
-    for (const y of inputsOf(x)) visit(y, same && inPlace);
+    for (const y of inputsOf(x)) visit(y, same && keeps(x, y));
   };
   visit(node, true);
 }

@@ -11,6 +11,7 @@ import type { Buffer } from "../ir/nodes.ts";
 import { isTurned } from "./costs.ts";
 import { inputsOf, type Node } from "./nodes.ts";
 import { type Location, type Lookup, type RowStep, type Step, valuesOf } from "./plan.ts";
+import { eachRead } from "./reach.ts";
 import { elementsOf } from "./shape.ts";
 
 /** Rows from which on a group pays. */
@@ -85,20 +86,11 @@ function keepsRows(node: Node, operand: Node, rows: number): boolean {
 function accessesOf(step: Step, rows: number | undefined): Access[] {
   const found: Access[] = [];
   const readsOf = (root: Node, where: Lookup, aligned: boolean, into?: Location): void => {
-    const seen = [new Set<Node>(), new Set<Node>()] as const;
-    const visit = (node: Node, same: boolean): void => {
-      const known = seen[same ? 1 : 0];
-      if (known.has(node)) return;
-      known.add(node);
-      const at = where.get(node);
-      if (at && !(node === root && at === into)) {
-        const layout = same && rows ? layoutOf(at, node, rows) : undefined;
-        found.push({ buffer: at.buffer, writes: false, layout });
-        return;
-      }
-      for (const x of inputsOf(node)) visit(x, same && keepsRows(node, x, rows ?? 0));
+    const see = (node: Node, at: Location, same: boolean): void => {
+      const layout = aligned && same && rows ? layoutOf(at, node, rows) : undefined;
+      found.push({ buffer: at.buffer, writes: false, layout });
     };
-    visit(root, aligned);
+    eachRead(root, where, see, into, (node, operand) => keepsRows(node, operand, rows ?? 0));
   };
   for (const { node, into, row, where = step.where } of valuesOf(step)) {
     const layout = rows ? layoutOf(into, node, rows) : undefined;
@@ -119,20 +111,22 @@ interface Leveled {
   readonly rows: number | undefined;
   readonly level: number;
 }
-/** What was touched before, by buffer. */
-type Touched = Map<Buffer, { readonly by: Leveled; readonly access: Access }[]>;
+/** What a step touched before. */
+interface Touched {
+  readonly by: Leveled;
+  readonly access: Access;
+}
 
 /** The least level of a step that touches a buffer after another did. */
-function levelBehind(rows: number | undefined, access: Access, { by, access: before }: TouchedOnce): number {
+function levelBehind(rows: number | undefined, access: Access, { by, access: before }: Touched): number {
   if (!access.writes && !before.writes) return 0;
   if (by.rows === undefined) return by.level;
   const together = rows === by.rows && access.layout !== undefined && access.layout === before.layout;
   return together ? by.level : by.level + 1;
 }
-type TouchedOnce = { readonly by: Leveled; readonly access: Access };
 
 function leveled(steps: readonly Step[]): Leveled[] {
-  const touched: Touched = new Map();
+  const touched = new Map<Buffer, Touched[]>();
   return steps.map((step): Leveled => {
     const rows = rowsOf(step);
     const accesses = accessesOf(step, rows);

@@ -4,7 +4,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { TypedArray } from "../../src/ir/arrays.ts";
 import { add, Builder, buffer, func, i32, lengthOf, load, store } from "../../src/ir/build.ts";
 import type { Buffer, Module } from "../../src/ir/nodes.ts";
@@ -14,18 +14,9 @@ import { Program, type ProgramOptions } from "../../src/runtime/program.ts";
 import { LibraryCache } from "../../src/targets/native/cache.ts";
 import { createNativeTarget, type NativeTarget } from "../../src/targets/native/index.ts";
 import { codeVersion, versionOf } from "../../src/targets/native/version.ts";
-import { temporaryFolder } from "./rig.ts";
+import { cachePerTest } from "./rig.ts";
 
-let root: ReturnType<typeof temporaryFolder>;
-beforeEach(() => {
-  root = temporaryFolder();
-  // Plans are left alone while every pass is checked.
-  vi.stubEnv("LOCKSTEP_VERIFY", "");
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
-  root.remove();
-});
+const root = cachePerTest();
 
 function open(version: string | undefined = "one", threads = 1): NativeTarget {
   const env = { ...process.env, LOCKSTEP_CACHE: root.path };

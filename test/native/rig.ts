@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect } from "vitest";
+import { afterEach, beforeEach, expect, vi } from "vitest";
 import { interpret, newArray, type TypedArray } from "../../src/ir/interpret.ts";
 import type { Func, Module } from "../../src/ir/nodes.ts";
 import { createNativeTarget, type NativeTarget } from "../../src/targets/native/index.ts";
@@ -18,6 +18,24 @@ export const PAGES = 512;
 export function temporaryFolder(): { readonly path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), "lockstep-native-"));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** An empty cache for each test of a file, with what is kept in it in use: it is left alone while every pass is checked. */
+export function cachePerTest(): { readonly path: string } {
+  let root: ReturnType<typeof temporaryFolder>;
+  beforeEach(() => {
+    root = temporaryFolder();
+    vi.stubEnv("LOCKSTEP_VERIFY", "");
+  });
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    root.remove();
+  });
+  return {
+    get path() {
+      return root.path;
+    },
+  };
 }
 
 export class Rig {

@@ -3,7 +3,7 @@
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { TypedArray } from "../../src/ir/arrays.ts";
 import { add, Builder, buffer, constant, func, i32, lengthOf, load, mul, store } from "../../src/ir/build.ts";
 import type { Buffer, Module } from "../../src/ir/nodes.ts";
@@ -12,18 +12,9 @@ import { Program, type ProgramOptions } from "../../src/runtime/program.ts";
 import { openNotes } from "../../src/targets/native/index.ts";
 import type { Target } from "../../src/targets/target.ts";
 import { createWasmTarget, wasmFeatures } from "../../src/targets/wasm/index.ts";
-import { temporaryFolder } from "../native/rig.ts";
+import { cachePerTest } from "../native/rig.ts";
 
-let root: ReturnType<typeof temporaryFolder>;
-beforeEach(() => {
-  root = temporaryFolder();
-  // Nothing that is kept is looked at while every pass is checked.
-  vi.stubEnv("LOCKSTEP_VERIFY", "");
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
-  root.remove();
-});
+const root = cachePerTest();
 
 function open(version = "one", features = wasmFeatures()): Target {
   const kept = openNotes("wasm", { ...process.env, LOCKSTEP_CACHE: root.path }, version);

@@ -201,7 +201,6 @@ export class LibraryCache {
     const key = sha256(text);
     this.#inUse.add(key);
     this.writeText(`${key}.note`, `${sha256(`${key} ${noted}`)}\n${noted}\n${text}`);
-    this.evict();
   }
 
   #library(key: string): string {

@@ -21,7 +21,13 @@ export function openNotes(
 ): OpenNotes | undefined {
   if (version === undefined) return undefined;
   try {
-    return { notes: LibraryCache.fromEnvironment(env, target), version };
+    const cache = LibraryCache.fromEnvironment(env, target);
+    const writeNote = (text: string, noted: string): void => {
+      cache.writeNote(text, noted);
+      // Where libraries are built, that is when others go; here are notes alone.
+      cache.evict();
+    };
+    return { notes: { readNote: (text) => cache.readNote(text), writeNote }, version };
   } catch (error) {
     if (error instanceof NativeUnavailableError) return undefined;
     throw error;
