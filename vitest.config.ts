@@ -4,6 +4,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
+    setupFiles: ["test/setup.ts"],
     // A process per file: engine flags and loaded native libraries stay until their process ends.
     pool: "forks",
     // Half of the time goes into C compilers, which are processes of their own: on two cores, two files at a time.

@@ -75,6 +75,10 @@ function limited(series: readonly Series[], [least, greatest]: readonly [number,
   return series.map((one) => ({ ...one, y: limit(one.y) ?? [], low: limit(one.low), high: limit(one.high) }));
 }
 
+/** Whether the curve or the band has something to draw at point `k`. */
+const isShownAt = ({ y, low, high }: Series, k: number): boolean =>
+  Number.isFinite(y[k]) || (Number.isFinite(low?.[k]) && Number.isFinite(high?.[k]));
+
 /** Runs of neighbouring spots that exist. */
 function unbroken(spots: readonly Spot[]): Spot[][] {
   const runs: Spot[][] = [];
@@ -187,7 +191,7 @@ export function lineChart(options: LineChartOptions): string {
   });
   const left = ys === undefined ? EDGE : widthOfYAxis(ys, yLabel);
   const xCount = Math.max(Math.floor((width - left - EDGE) / TICK_ROOM.x), 2);
-  const places = series.flatMap(({ x, y }) => x.filter((_, k) => Number.isFinite(y[k])));
+  const places = series.flatMap((one) => one.x.filter((_, k) => isShownAt(one, k)));
   const xs = scaleOf(places.length === 0 ? [] : [...places, ...xRange], { kind: options.xScale, count: xCount });
   if (xs === undefined || ys === undefined) {
     return picture(width, height, label, [...title.parts, ...legend.parts, nothingToShow({ width, height })]);

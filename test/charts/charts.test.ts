@@ -69,6 +69,16 @@ describe("line charts", () => {
     expect(svg).not.toMatch(/NaN|Infinity|undefined/);
   });
 
+  test("have room for bands where there is no curve", () => {
+    const svg = lineChart({
+      series: [
+        { label: "", x: [-2e65], y: [], low: [0], high: [0] },
+        { label: "", x: [3e-238], y: [0] },
+      ],
+    });
+    expect(svg).not.toMatch(/NaN|Infinity|undefined/);
+  });
+
   test("say when there is nothing to show", () => {
     const empty = [[], [Number.NaN, Number.NaN]].map((y) => lineChart({ series: [{ label: "", x: points(2), y }] }));
     for (const svg of empty) expect(texts(svg)).toEqual(["no data"]);
