@@ -65,14 +65,15 @@ function reduce(b: Builder, x: Expr, withLow: boolean): Reduced {
   const r = b.local("r", "f32");
   const low = b.local("low", "f32");
   const rounded = b.let("k", add(mul(x, TWO_OVER_PI), ROUNDER));
-  const n = b.let("n", sub(rounded, ROUNDER));
-  const first = b.let("r1", sub(x, mul(n, PART1)));
+  // -n, so that each step is one fused multiply-add where such are used.
+  const n = b.let("n", sub(ROUNDER, rounded));
+  const first = b.let("r1", add(x, mul(n, PART1)));
   const second = b.let("c2", mul(n, PART2));
-  const middle = b.let("r2", sub(first, second));
+  const middle = b.let("r2", add(first, second));
   const third = b.let("c3", mul(n, PART3));
   b.assign(quadrant, bits(rounded));
-  b.assign(r, sub(middle, third));
-  if (withLow) b.assign(low, add(sub(sub(middle, get(r)), third), sub(sub(first, middle), second)));
+  b.assign(r, add(middle, third));
+  if (withLow) b.assign(low, add(add(sub(middle, get(r)), third), add(sub(first, middle), second)));
   b.if(gt(x, LARGE), () => {
     const turn = reduceLarge(b, x);
     const angle = b.let("angle", mul(add(turn.high, turn.low), f64(Math.PI / 2)));

@@ -8,12 +8,12 @@ import { assertIr } from "../../ir/build.ts";
 import type { Binary, Buffer, Const, Expr, Load, Local, Store } from "../../ir/nodes.ts";
 import type { BinaryOp, Conversion } from "../../ir/types.ts";
 import { literal } from "./literals.ts";
+import { loadBytesHelper, loadPart } from "./memory.ts";
 import type { Names } from "./names.ts";
 import {
   anyHelper,
   cType,
   type Element,
-  either,
   HELD,
   maskConvertHelper,
   maskElement,
@@ -345,50 +345,7 @@ export function isContiguous(access: Load | Store): boolean {
   return access.stride?.kind === "const" && access.stride.value === 1;
 }
 
-/** One part of a contiguous access. */
-export function loadPart(prelude: Prelude, b: Buffer, n: number, address: string): string {
-  if (b.storage !== "u8") return `*(const ${prelude.unaligned(b.storage, n)} *)${address}`;
-  return `${loadBytesHelper(prelude, n)}(${address})`;
-}
-
 const COMPARED: { readonly [O in BinaryOp]?: string } = { eq: "==", ne: "!=", lt: "<", le: "<=", gt: ">", ge: ">=" };
-
-/** Bytes widened to i32, or to i64. Without the instruction's name gcc 12 takes many. */
-function loadBytesHelper(p: Prelude, n: number, to: "i32" | "i64" = "i32"): string {
-  const result = p.type(to, n);
-  if (to === "i64") return loadWideBytesHelper(p, n, result);
-  return p.define(`load_u8x${n}`, () => {
-    const signature = `INLINE ${result} load_u8x${n}(const unsigned char *p)`;
-    const plain = `return __builtin_convertvector(*(const ${p.unaligned("u8", n)} *)p, ${result});`;
-    if (n !== 4 && n !== 8 && n !== 16) return `${signature} { ${plain} }`;
-    const bytes = p.define("bytes_x16", () => "typedef char bytes_x16 __attribute__((vector_size(16)));");
-    const [word, words] = n === 4 ? ["int", p.type("i32", 4)] : ["long long", p.type("i64", 2)];
-    const read =
-      n === 16
-        ? `${bytes} v; __builtin_memcpy(&v, p, 16);`
-        : `${word} w; __builtin_memcpy(&w, p, ${n}); ${words} s = {w}; ${bytes} v = (${bytes})s;`;
-    const [feature, call] =
-      n === 4
-        ? ["__SSE4_1__", "__builtin_ia32_pmovzxbd128(v)"]
-        : n === 8
-          ? ["__AVX2__", "__builtin_ia32_pmovzxbd256(v)"]
-          : ["__AVX512F__", `__builtin_ia32_pmovzxbd512_mask(v, (${result}){0}, (unsigned short)-1)`];
-    const fast = `${read} return (${result})${call};`;
-    return either(`defined(${feature}) && !defined(__clang__)`, signature, fast, plain);
-  });
-}
-
-function loadWideBytesHelper(p: Prelude, n: number, result: string): string {
-  return p.define(`load_wide_u8x${n}`, () => {
-    const signature = `INLINE ${result} load_wide_u8x${n}(const unsigned char *p)`;
-    const plain = `return __builtin_convertvector(*(const ${p.unaligned("u8", n)} *)p, ${result});`;
-    if (n !== 4) return `${signature} { ${plain} }`;
-    const bytes = p.define("bytes_x16", () => "typedef char bytes_x16 __attribute__((vector_size(16)));");
-    const read = `int w; __builtin_memcpy(&w, p, 4); ${p.type("i32", 4)} s = {w};`;
-    const fast = `${read} return (${result})__builtin_ia32_pmovzxbq256((${bytes})s);`;
-    return either("defined(__AVX2__) && !defined(__clang__)", signature, fast, plain);
-  });
-}
 
 function iotaPart(type: string, n: number, part: number): string {
   return `(${type}){${Array.from({ length: n }, (_, l) => part * n + l).join(", ")}}`;

@@ -8,12 +8,14 @@ import { assertIr } from "../../ir/build.ts";
 import type { Assign, Buffer, Call, Fault, For, Func, If, Label, Launch, Local, Stmt, Store } from "../../ir/nodes.ts";
 import { STORAGE_BYTES } from "../../ir/types.ts";
 import { stmtBodies } from "../../ir/walk.ts";
-import { Expressions, isContiguous, loadPart } from "./emitExpr.ts";
+import { Expressions, isContiguous } from "./emitExpr.ts";
 import { NativeBuildError } from "./errors.ts";
 import { type Facts, factsOf } from "./facts.ts";
 import { argumentsOf, type Linkage } from "./linkage.ts";
+import { loadPart, storePart } from "./memory.ts";
 import { Names } from "./names.ts";
-import { anyHelper, cType, either, HAS_SHUFFLE, HELD, maskElement, type Prelude, selectHelper } from "./prelude.ts";
+import { anyHelper, cType, HELD, maskElement, type Prelude, selectHelper } from "./prelude.ts";
+import { type RareWay, rareWay } from "./rare.ts";
 import { Shapes } from "./shapes.ts";
 
 /** Bytes of local arrays in one function; calls from JavaScript run on a stack of 1 MiB or more. */
@@ -33,8 +35,10 @@ export class FunctionWriter {
   readonly #shapes: Shapes;
   readonly #facts: Facts;
   readonly #expressions: Expressions;
-  readonly #lines: string[] = [];
-  readonly #declarations: string[] = [];
+  #lines: string[] = [];
+  #declarations: string[] = [];
+  /** Functions that rare ways have become. */
+  readonly #apart: string[] = [];
   readonly #locals = new Map<Local, readonly string[]>();
   readonly #counters = new Map<Local, string>();
   readonly #buffers = new Map<Buffer, string>();
@@ -77,7 +81,8 @@ export class FunctionWriter {
     const body = [...this.#declarations.map((d) => `  ${d}`), ...this.#lines].join("\n");
     // Whole programs inlined into one function would take minutes to compile; a loop outweighs its call.
     const attribute = linkage.hasLoops(this.#func) ? "__attribute__((noinline)) " : "";
-    return `static ${attribute}void ${linkage.nameOf(this.#func)}(${parameters.join(", ")}) {\n${body}\n}`;
+    const whole = `static ${attribute}void ${linkage.nameOf(this.#func)}(${parameters.join(", ")}) {\n${body}\n}`;
+    return [...this.#apart, whole].join("\n");
   }
 
   #localBuffers(): void {
@@ -201,12 +206,38 @@ export class FunctionWriter {
     const condition = this.#expressions.scalar(s.condition);
     // "Does any lane need this" guards rare ways: keep them out of the loop's line of code.
     this.#line(s.condition.kind === "any" ? `if (__builtin_expect(${condition}, 0)) {` : `if (${condition}) {`);
-    this.#nested(() => this.#body(s.then));
+    const rare = rareWay(s, this.#facts, (l) => this.#counters.has(l));
+    this.#nested(() => (rare ? this.#setApart(s.then, rare) : this.#body(s.then)));
     if (s.else.length) {
       this.#line("} else {");
       this.#nested(() => this.#body(s.else));
     }
     this.#line("}");
+  }
+
+  /** Writes statements as a function of their own, and its call. */
+  #setApart(body: readonly Stmt[], { shared, changed }: RareWay): void {
+    const name = this.#names.fresh(`${this.#context.linkage.nameOf(this.#func)}_rare`);
+    const values = this.#names.fresh("shared");
+    const parts = (l: Local): { type: string; id: string }[] =>
+      this.#local(l).map((id) => ({ type: this.#localType(l), id }));
+    const [all, altered] = [shared.flatMap(parts), changed.flatMap(parts)];
+    const outer = { lines: this.#lines, declarations: this.#declarations, depth: this.#depth };
+    [this.#lines, this.#declarations, this.#depth] = [[], [], 1];
+    this.#body(body);
+    const own = [...this.#declarations.map((d) => `  ${d}`), ...this.#lines];
+    [this.#lines, this.#declarations, this.#depth] = [outer.lines, outer.declarations, outer.depth];
+    this.#apart.push(
+      `struct ${name} { ${all.map(({ type, id }) => `${type} ${id};`).join(" ")} };`,
+      `static __attribute__((noinline)) void ${name}(struct ${name} *${values}) {`,
+      ...all.map(({ type, id }) => `  ${type} ${id} = ${values}->${id};`),
+      ...own,
+      ...altered.map(({ id }) => `  ${values}->${id} = ${id};`),
+      "}",
+    );
+    this.#line(`struct ${name} ${values} = {${all.map(({ id }) => id).join(", ")}};`);
+    this.#line(`${name}(&${values});`);
+    for (const { id } of altered) this.#line(`${id} = ${values}.${id};`);
   }
 
   #for(s: For): void {
@@ -349,23 +380,4 @@ export class FunctionWriter {
 
 function leaves(body: readonly Stmt[], l: Label): boolean {
   return body.some((s) => (s.kind === "exit" ? s.label === l : stmtBodies(s).some((inner) => leaves(inner, l))));
-}
-
-function storePart(prelude: Prelude, b: Buffer, n: number, address: string, value: string): string {
-  if (b.storage !== "u8") return `*(${prelude.unaligned(b.storage, n)} *)${address} = ${value};`;
-  return `${storeBytesHelper(prelude, n)}(${address}, ${value});`;
-}
-
-/** The low bytes of i32 lanes, picked by a byte shuffle where the compiler has one. */
-function storeBytesHelper(p: Prelude, n: number): string {
-  const type = p.type("i32", n);
-  return p.define(`store_u8x${n}`, () => {
-    const signature = `INLINE void store_u8x${n}(unsigned char *p, ${type} x)`;
-    const plain = `LANES(${n}) p[i] = (unsigned char)x[i];`;
-    const bytes = p.type("u8", 4 * n);
-    const target = p.unaligned("u8", n);
-    const order = Array.from({ length: n }, (_, i) => 4 * i).join(", ");
-    const fast = `${bytes} b = (${bytes})x; *(${target} *)p = __builtin_shufflevector(b, b, ${order});`;
-    return either(HAS_SHUFFLE, signature, fast, plain);
-  });
 }

@@ -49,6 +49,11 @@ export class Facts {
     return known;
   }
 
+  /** In how many places a local is read or assigned. */
+  uses(l: Local): number {
+    return (this.#reads.get(l)?.length ?? 0) + (this.#regions.get(l)?.length ?? 0);
+  }
+
   #body(body: readonly Stmt[], usual: boolean): void {
     const pending: { local: Local; begin: number }[] = [];
     for (const s of body) {

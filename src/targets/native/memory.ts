@@ -1,0 +1,81 @@
+/**
+ * @file How one part of neighbouring elements is read and written: plain vectors, except for bytes, which are widened
+ * and narrowed on the way.
+ */
+import type { Buffer } from "../../ir/nodes.ts";
+import { either, firstOf, HAS_SHUFFLE, type Prelude } from "./prelude.ts";
+
+/** The value of one part. */
+export function loadPart(prelude: Prelude, b: Buffer, n: number, address: string): string {
+  if (b.storage !== "u8") return `*(const ${prelude.unaligned(b.storage, n)} *)${address}`;
+  return `${loadBytesHelper(prelude, n)}(${address})`;
+}
+
+/** The text that writes it. */
+export function storePart(prelude: Prelude, b: Buffer, n: number, address: string, value: string): string {
+  if (b.storage !== "u8") return `*(${prelude.unaligned(b.storage, n)} *)${address} = ${value};`;
+  return `${storeBytesHelper(prelude, n)}(${address}, ${value});`;
+}
+
+/** The low bytes of i32 lanes, picked by a byte shuffle where the compiler has one. */
+function storeBytesHelper(p: Prelude, n: number): string {
+  const type = p.type("i32", n);
+  return p.define(`store_u8x${n}`, () => {
+    const signature = `INLINE void store_u8x${n}(unsigned char *p, ${type} x)`;
+    const plain = `LANES(${n}) p[i] = (unsigned char)x[i];`;
+    const bytes = p.type("u8", 4 * n);
+    const shuffled = (order: readonly number[]): string =>
+      `${bytes} b = (${bytes})x; b = __builtin_shufflevector(b, b, ${order.join(", ")});`;
+    const low = Array.from({ length: 4 * n }, (_, i) => (4 * i) % (4 * n));
+    const fast = `${shuffled(low)} __builtin_memcpy(p, &b, ${n});`;
+    if (n !== 8) return either(HAS_SHUFFLE, signature, fast, plain);
+    // Bytes that stay within their half take one instruction.
+    const within = low.map((at, i) => (at % 16) + (i < 16 ? 0 : 16));
+    const halves = `${shuffled(within)} ${type} w = (${type})b; int h[2] = {w[0], w[4]}; __builtin_memcpy(p, h, 8);`;
+    return firstOf(
+      signature,
+      [
+        [`defined(__AVX2__) && ${HAS_SHUFFLE}`, halves],
+        [HAS_SHUFFLE, fast],
+      ],
+      plain,
+    );
+  });
+}
+
+/** Bytes widened to i32, or to i64. Without the instruction's name gcc 12 takes many. */
+export function loadBytesHelper(p: Prelude, n: number, to: "i32" | "i64" = "i32"): string {
+  const result = p.type(to, n);
+  if (to === "i64") return loadWideBytesHelper(p, n, result);
+  return p.define(`load_u8x${n}`, () => {
+    const signature = `INLINE ${result} load_u8x${n}(const unsigned char *p)`;
+    const plain = `return __builtin_convertvector(*(const ${p.unaligned("u8", n)} *)p, ${result});`;
+    if (n !== 4 && n !== 8 && n !== 16) return `${signature} { ${plain} }`;
+    const bytes = p.define("bytes_x16", () => "typedef char bytes_x16 __attribute__((vector_size(16)));");
+    const [word, words] = n === 4 ? ["int", p.type("i32", 4)] : ["long long", p.type("i64", 2)];
+    const read =
+      n === 16
+        ? `${bytes} v; __builtin_memcpy(&v, p, 16);`
+        : `${word} w; __builtin_memcpy(&w, p, ${n}); ${words} s = {w}; ${bytes} v = (${bytes})s;`;
+    const [feature, call] =
+      n === 4
+        ? ["__SSE4_1__", "__builtin_ia32_pmovzxbd128(v)"]
+        : n === 8
+          ? ["__AVX2__", "__builtin_ia32_pmovzxbd256(v)"]
+          : ["__AVX512F__", `__builtin_ia32_pmovzxbd512_mask(v, (${result}){0}, (unsigned short)-1)`];
+    const fast = `${read} return (${result})${call};`;
+    return either(`defined(${feature}) && !defined(__clang__)`, signature, fast, plain);
+  });
+}
+
+function loadWideBytesHelper(p: Prelude, n: number, result: string): string {
+  return p.define(`load_wide_u8x${n}`, () => {
+    const signature = `INLINE ${result} load_wide_u8x${n}(const unsigned char *p)`;
+    const plain = `return __builtin_convertvector(*(const ${p.unaligned("u8", n)} *)p, ${result});`;
+    if (n !== 4) return `${signature} { ${plain} }`;
+    const bytes = p.define("bytes_x16", () => "typedef char bytes_x16 __attribute__((vector_size(16)));");
+    const read = `int w; __builtin_memcpy(&w, p, 4); ${p.type("i32", 4)} s = {w};`;
+    const fast = `${read} return (${result})__builtin_ia32_pmovzxbq256((${bytes})s);`;
+    return either("defined(__AVX2__) && !defined(__clang__)", signature, fast, plain);
+  });
+}
