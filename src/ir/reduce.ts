@@ -67,8 +67,16 @@ export function recurrence(dtype: DType, maps: readonly LinearMap[], x: number):
     b: after(second, first.b),
   });
   if (maps.length < SCAN_BLOCK) return maps.map((map) => after(map, x));
-  const [m0, m1, m2, m3] = maps as [LinearMap, LinearMap, LinearMap, LinearMap];
-  const m01 = both(m1, m0);
-  const x1 = after(m01, x);
-  return [after(m0, x), x1, after(m2, x1), after(both(both(m3, m2), m01), x)];
+  const half = ([m0, m1, m2, m3]: readonly LinearMap[]) => {
+    const first = both(m1 as LinearMap, m0 as LinearMap);
+    const all = both(both(m3 as LinearMap, m2 as LinearMap), first);
+    const values = (x: number): number[] => {
+      const x1 = after(first, x);
+      return [after(m0 as LinearMap, x), x1, after(m2 as LinearMap, x1)];
+    };
+    return { all, values };
+  };
+  const [one, two] = [half(maps.slice(0, SCAN_BLOCK / 2)), half(maps.slice(SCAN_BLOCK / 2))];
+  const x3 = after(one.all, x);
+  return [...one.values(x), x3, ...two.values(x3), after(both(two.all, one.all), x)];
 }

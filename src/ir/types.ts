@@ -144,13 +144,15 @@ export type AxisKind = "serial" | "parallel" | "partial" | "vector" | "scan";
 
 /**
  * The recurrences x = b + a * x of a scan are taken in blocks of this many iterations, counted from the first; what is
- * left at the end runs one by one. In a block with maps (a0, b0) .. (a3, b3), and x from the block before,
- *   a01 = a1 * a0, b01 = b1 + a1 * b0, a23 = a3 * a2, b23 = b3 + a3 * b2,
- *   x0 = b0 + a0 * x, x1 = b01 + a01 * x, x2 = b2 + a2 * x1, x3 = (b23 + a23 * b01) + (a23 * a01) * x,
- * so that only one product and one sum wait for the block before. Every operation rounds by itself, whatever the
- * numerics. A block's statements before a recurrence run for all its iterations before those behind it run for any.
+ * left at the end runs one by one. In the first half of a block, with maps (a0, b0) .. (a3, b3) and x from the block
+ * before,
+ *   a01 = a1 * a0, b01 = b1 + a1 * b0, a23 = a3 * a2, b23 = b3 + a3 * b2, a03 = a23 * a01, b03 = b23 + a23 * b01,
+ *   x0 = b0 + a0 * x, x1 = b01 + a01 * x, x2 = b2 + a2 * x1, x3 = b03 + a03 * x.
+ * In the second half x4, x5 and x6 follow from x3 in the same way, and x7 = (b47 + a47 * b03) + (a47 * a03) * x, so that
+ * only one product and one sum wait for the block before. Every operation rounds by itself, whatever the numerics. A
+ * block's statements before a recurrence run for all its iterations before those behind it run for any.
  */
-export const SCAN_BLOCK = 4;
+export const SCAN_BLOCK = 8;
 
 /**
  * A reduction over iterations 0..n-1 is cut in shards of `shardLength(n)`; inside a shard iteration k adds to

@@ -93,14 +93,18 @@ export class Scratch {
   }
 }
 
+/** What runs a kernel, for one choice of where. */
+interface Runner extends RunChoice {
+  readonly run: (args: unknown) => void;
+}
+
 /** Kernels made from one text for each element type and two choices, compiled when first used. */
 export class Variants<D extends Declaration> {
   readonly #make: (type: FloatScalar, first: boolean, second: boolean) => Kernel<D>;
   readonly #options: RunOptions;
   readonly #kernels: (Kernel<D> | undefined)[] = new Array(8).fill(undefined);
-  /** What runs them on the best target, and on others by target and threads: looked up without work in each call. */
-  readonly #best: (((args: unknown) => void) | undefined)[] = new Array(8).fill(undefined);
-  readonly #chosen = new Map<TargetChoice, Map<number, (args: unknown) => void>>();
+  /** The runners of each kernel, the one that was asked for last in front: found without work in each call. */
+  readonly #runners: readonly Runner[][] = Array.from({ length: 8 }, () => []);
 
   constructor(make: (type: FloatScalar, first: boolean, second: boolean) => Kernel<D>, options: RunOptions = {}) {
     this.#make = make;
@@ -116,24 +120,19 @@ export class Variants<D extends Declaration> {
 
   /** What runs it for a choice. */
   runner(choice: RunChoice, type: FloatScalar, first = false, second = false): (args: unknown) => void {
-    const at = index(type, first, second);
     const { target, threads } = choice;
-    if (target === undefined && threads === undefined) {
-      this.#best[at] ??= this.kernel(type, first, second).on("auto", this.#options).program.run;
-      return this.#best[at];
-    }
-    const key = 8 * (threads ?? 0) + at;
-    // A number of threads that is none must not meet the key of another choice: opening refuses it.
-    const known = threads === undefined || (Number.isSafeInteger(threads) && threads > 0);
-    const found = known ? this.#chosen.get(target ?? "auto")?.get(key) : undefined;
-    return found ?? this.#open(target ?? "auto", key, choice, this.kernel(type, first, second));
+    const runners = this.#runners[index(type, first, second)] as Runner[];
+    const [last] = runners;
+    if (last !== undefined && last.target === target && last.threads === threads) return last.run;
+    const known = runners.findIndex((r) => r.target === target && r.threads === threads);
+    const [found] = known < 0 ? [this.#open(choice, this.kernel(type, first, second))] : runners.splice(known, 1);
+    runners.unshift(found as Runner);
+    return (found as Runner).run;
   }
 
-  #open(target: TargetChoice, key: number, choice: RunChoice, of: Kernel<D>): (args: unknown) => void {
-    const { run } = of.on(target, runOptions(choice, this.#options)).program;
-    const runs = this.#chosen.get(target) ?? new Map<number, (args: unknown) => void>();
-    this.#chosen.set(target, runs.set(key, run));
-    return run;
+  #open(choice: RunChoice, of: Kernel<D>): Runner {
+    const { target, threads } = choice;
+    return { target, threads, run: of.on(target ?? "auto", runOptions(choice, this.#options)).program.run };
   }
 }
 

@@ -2,7 +2,8 @@
  * @file From an object of arguments to a call of compiled code: a small function generated per signature.
  *
  * A call must cost some ten nanoseconds, so the checks are straight-line code over named properties instead of a loop
- * over descriptions. Nothing is written before every argument has been checked.
+ * over descriptions, and arrays that the call before had too are not checked again. Nothing is written before every
+ * argument has been checked.
  */
 import { arrayName } from "../ir/arrays.ts";
 import { STORAGE_BYTES } from "../ir/types.ts";
@@ -38,99 +39,140 @@ const SCALAR_VALUE: { readonly [D in ScalarKind]: (v: string) => string } = {
   bool: (v) => `(${v} ? 1 : 0)`,
 };
 
-/** Statements that read all arguments into a0.., n0.., s0.. and check their kinds. */
-function readAndCheck(signature: Signature): string[] {
-  const lines = ['if (typeof args !== "object" || args === null) helpers.notObject(args);'];
-  signature.arrays.forEach((p, k) => {
-    lines.push(
-      `const a${k} = ${property("args", p.path)};`,
-      `if (!(a${k} instanceof ${arrayName(p.storage)})) helpers.wrongArray(${k}, a${k});`,
-      `const n${k} = a${k}.length;`,
-    );
-    if (p.each > 1) lines.push(`if (n${k} % ${p.each} !== 0) helpers.wrongMultiple(${k}, a${k});`);
-    const first = p.group === undefined ? k : signature.arrays.findIndex((q) => q.group === p.group);
-    const each = signature.arrays[first]?.each ?? 1;
-    if (first < k)
-      lines.push(
-        `if (n${first} * ${p.each} !== n${k} * ${each}) helpers.wrongGroup(${first}, ${k}, a${first}, a${k});`,
-      );
-    if (p.length !== undefined) lines.push(`if (n${k} !== ${p.length}) helpers.wrongLength(${k}, a${k});`);
-  });
-  signature.scalars.forEach((p, k) => {
-    lines.push(
-      `const s${k} = ${property("args", p.path)};`,
-      `if (${SCALAR_CHECK[p.dtype](`s${k}`)}) helpers.wrongScalar(${k}, s${k});`,
-    );
-  });
-  return lines;
-}
+/** One line for every array of a signature. */
+const perArray = (signature: Signature, line: (k: number, p: ArrayParameter) => string): string[] =>
+  signature.arrays.map((p, k) => line(k, p));
+const list = (signature: Signature, name = "a"): string => perArray(signature, (k) => `${name}${k}`).join(", ");
 
-const list = (signature: Signature): string => signature.arrays.map((_, k) => `a${k}`).join(", ");
-
-/** Offsets o0.. in the heap: carried by the heap's own arrays; others are looked at more closely. */
-function locate(signature: Signature): string[] {
-  const known = signature.arrays.map((_, k) => `o${k} !== undefined`).join(" && ") || "true";
-  return [
-    ...signature.arrays.map((_, k) => `let o${k} = a${k}[HEAP_OFFSET];`),
-    `const foreign = !(${known});`,
-    "if (foreign) {",
-    `  helpers.checkAliases([${list(signature)}]);`,
-    ...signature.arrays.map((_, k) => `  o${k} = helpers.locate(${k}, a${k});`),
-    "} else {",
-    ...overlapChecks(signature),
-    "}",
+/** Checks of one array: its kind, and its length n0.. against what is known of it. */
+function arrayChecks(signature: Signature, p: ArrayParameter, k: number): string[] {
+  const lines = [
+    `if (!(a${k} instanceof ${arrayName(p.storage)})) helpers.wrongArray(${k}, a${k});`,
+    `const n${k} = a${k}.length;`,
   ];
+  if (p.each > 1) lines.push(`if (n${k} % ${p.each} !== 0) helpers.wrongMultiple(${k}, a${k});`);
+  const first = p.group === undefined ? k : signature.arrays.findIndex((q) => q.group === p.group);
+  const each = signature.arrays[first]?.each ?? 1;
+  if (first < k)
+    lines.push(`if (n${first} * ${p.each} !== n${k} * ${each}) helpers.wrongGroup(${first}, ${k}, a${first}, a${k});`);
+  if (p.length !== undefined) lines.push(`if (n${k} !== ${p.length}) helpers.wrongLength(${k}, a${k});`);
+  return lines;
 }
 
 /** Compares the ranges of every pair of arrays of which one is written. */
 function overlapChecks(signature: Signature): string[] {
   const end = (k: number): string =>
-    `o${k} + n${k} * ${STORAGE_BYTES[(signature.arrays[k] as ArrayParameter).storage]}`;
+    `o${k} + a${k}.length * ${STORAGE_BYTES[(signature.arrays[k] as ArrayParameter).storage]}`;
   return signature.arrays.flatMap((a, j) =>
     signature.arrays.flatMap((b, k) => {
       if (k <= j || !(a.written || b.written)) return [];
-      return [`  if (o${j} < ${end(k)} && o${k} < ${end(j)}) helpers.aliased(${j}, ${k});`];
+      return [`if (o${j} < ${end(k)} && o${k} < ${end(j)}) helpers.aliased(${j}, ${k});`];
     }),
   );
 }
 
+/**
+ * Statements that find the offsets o0.. of checked arrays, which the heap's own carry; others (`foreign`) are copied
+ * there, where compiled code works on the heap.
+ */
+function locate(signature: Signature, copies: boolean): string[] {
+  const known = perArray(signature, (k) => `o${k} !== undefined`).join(" && ") || "true";
+  return [
+    ...perArray(signature, (k) => `let o${k} = a${k}[HEAP_OFFSET];`),
+    `const foreign = !(${known});`,
+    `if (foreign) helpers.checkAliases([${list(signature)}]);`,
+    "else {",
+    ...overlapChecks(signature),
+    "}",
+    ...(copies ? ["if (foreign) {", ...perArray(signature, (k) => `o${k} = helpers.locate(${k}, a${k});`), "}"] : []),
+  ];
+}
+
 const scalars = (signature: Signature): string[] => signature.scalars.map((p, k) => SCALAR_VALUE[p.dtype](`s${k}`));
 
-function arraysCall(signature: Signature): string[] {
-  const args = [...signature.arrays.map((_, k) => `a${k}`), ...scalars(signature)];
-  const known = signature.arrays.map((_, k) => `o${k} !== undefined`).join(" && ");
-  const checks = signature.arrays.some((a) => a.written)
-    ? [
-        ...signature.arrays.map((_, k) => `const o${k} = a${k}[HEAP_OFFSET];`),
-        `if (!(${known})) helpers.checkAliases([${list(signature)}]);`,
-        "else {",
-        ...overlapChecks(signature),
-        "}",
-      ]
-    : [];
-  return [...checks, `const fault = call(${args.join(", ")});`];
+/** How arguments reach compiled code, by its calling convention. */
+interface Convention {
+  /** Whether arrays of others are copied to the heap. */
+  readonly copies: boolean;
+  /** What is kept of the arrays until others come: variables, and the statements that set them. */
+  readonly kept: (signature: Signature) => { readonly variables: readonly string[]; readonly set: readonly string[] };
+  /** Statements for a call with what is kept and the scalars s0..; the last one sets `fault`. */
+  readonly call: (signature: Signature) => string[];
 }
 
 /** Data and, where it is not fixed, length of every array. */
-function dataAndLengths(signature: Signature, data: (k: number) => string): string[] {
-  return signature.arrays.flatMap((p, k) => (p.length === undefined ? [data(k), `n${k}`] : [data(k)]));
+function dataAndLengths(signature: Signature, data: string, length: (k: number) => string): string[] {
+  return signature.arrays.flatMap((p, k) => (p.length === undefined ? [`${data}${k}`, length(k)] : [`${data}${k}`]));
 }
 
-function offsetsCall(signature: Signature): string[] {
-  const args = ["arena", ...dataAndLengths(signature, (k) => `o${k}`), ...scalars(signature)];
-  return [...locate(signature), `const fault = call(${args.join(", ")});`];
-}
-
-function blockCall(signature: Signature): string[] {
-  const values = [...dataAndLengths(signature, (k) => `base + o${k}`), ...scalars(signature)];
-  return [...locate(signature), ...values.map((v, k) => `block[${k + 1}] = ${v};`), "const fault = call();"];
-}
-
-const CALLS: { readonly [C in Entry["convention"]]: (signature: Signature) => string[] } = {
-  arrays: arraysCall,
-  offsets: offsetsCall,
-  block: blockCall,
+const CONVENTIONS: { readonly [C in Entry["convention"]]: Convention } = {
+  arrays: {
+    copies: false,
+    kept: () => ({ variables: [], set: [] }),
+    call: (signature) => [
+      `const fault = call(${[...perArray(signature, (k) => `a${k}`), ...scalars(signature)].join(", ")});`,
+    ],
+  },
+  offsets: {
+    copies: true,
+    kept: (signature) => ({
+      variables: perArray(signature, (k) => `offset${k} = 0, length${k} = 0`),
+      set: perArray(signature, (k) => `offset${k} = o${k}; length${k} = a${k}.length;`),
+    }),
+    call: (signature) => {
+      const data = dataAndLengths(signature, "offset", (k) => `length${k}`);
+      return [`const fault = call(${["arena", ...data, ...scalars(signature)].join(", ")});`];
+    },
+  },
+  block: {
+    copies: true,
+    kept: (signature) => ({
+      variables: [],
+      set: dataAndLengths(signature, "base + o", (k) => `a${k}.length`).map((v, k) => `block[${k + 1}] = ${v};`),
+    }),
+    call: (signature) => {
+      const first = dataAndLengths(signature, "", () => "").length + 1;
+      return [...scalars(signature).map((v, k) => `block[${first + k}] = ${v};`), "const fault = call();"];
+    },
+  },
 };
+
+/**
+ * Variables and functions that hold on to the arrays of a call. Arrays never change their kind, length or place, so that
+ * those of the call before need no check again; `helpers` stands for none.
+ */
+function holding(signature: Signature, { copies, kept }: Convention): string[] {
+  const { variables, set } = kept(signature);
+  const held = perArray(signature, (k) => `held${k} = helpers`);
+  return [
+    ...(held.length > 0 ? [`let ${[...held, ...variables].join(", ")};`] : []),
+    `function check(${list(signature)}) {`,
+    ...signature.arrays.flatMap((p, k) => arrayChecks(signature, p, k)),
+    "}",
+    `function take(${list(signature)}) {`,
+    ...locate(signature, copies),
+    ...set,
+    ...perArray(signature, (k) => `held${k} = foreign ? helpers : a${k};`),
+    "return foreign;",
+    "}",
+  ];
+}
+
+/** Statements that read and check all arguments, nothing being written before the last check; `foreign` tells of copies. */
+function takeArguments(signature: Signature): string[] {
+  const changed = perArray(signature, (k) => `a${k} !== held${k}`).join(" || ") || "false";
+  return [
+    'if (typeof args !== "object" || args === null) helpers.notObject(args);',
+    ...perArray(signature, (k, p) => `const a${k} = ${property("args", p.path)};`),
+    `const changed = ${changed};`,
+    `if (changed) check(${list(signature)});`,
+    ...signature.scalars.flatMap((p, k) => [
+      `const s${k} = ${property("args", p.path)};`,
+      `if (${SCALAR_CHECK[p.dtype](`s${k}`)}) helpers.wrongScalar(${k}, s${k});`,
+    ]),
+    `const foreign = changed && take(${list(signature)});`,
+  ];
+}
 
 interface Environment {
   readonly call: Entry["call"];
@@ -143,9 +185,9 @@ interface Environment {
   readonly HEAP_OFFSET: symbol;
 }
 
-function generate<F>(lines: readonly string[], outer: readonly string[], environment: Environment): F {
+function generate<F>(lines: readonly string[], environment: Environment): F {
   const names = Object.keys(environment);
-  const text = ['"use strict";', "const { fround } = Math;", ...outer, ...lines].join("\n");
+  const text = ['"use strict";', "const { fround } = Math;", ...lines].join("\n");
   return new Function(...names, text)(...Object.values(environment)) as F;
 }
 
@@ -181,42 +223,41 @@ export interface MarshalOptions {
 
 /** A function that checks an object of arguments and calls the entry with it. */
 export function marshal(o: MarshalOptions): (args: unknown) => void {
-  const foreign = o.entry.convention === "arrays" ? [] : [`if (foreign) helpers.giveBack([${list(o.signature)}]);`];
+  const convention = CONVENTIONS[o.entry.convention];
   const body = [
     "if (counter.disposed) helpers.gone();",
-    ...readAndCheck(o.signature),
-    ...CALLS[o.entry.convention](o.signature),
+    ...takeArguments(o.signature),
+    ...convention.call(o.signature),
     "counter.crossings++;",
-    ...foreign,
+    ...(convention.copies ? [`if (foreign) helpers.giveBack([${list(o.signature)}]);`] : []),
     "if (fault !== 0) helpers.raise(fault);",
   ];
   const environment = environmentOf(o.entry, o.arena, o.heap, o.helpers, o.counter);
-  return generate([`return function ${safeName(o.signature.name)}(args) {`, ...body, "};"], [], environment);
+  const lines = [`return function ${safeName(o.signature.name)}(args) {`, ...body, "};"];
+  return generate([...holding(o.signature, convention), ...lines], environment);
 }
 
 const safeName = (name: string): string => `run_${name.replace(/\W/g, "_")}`;
 
 /** The same for one fixed object of arguments: all checks now, none later. Arrays must live in the heap. */
 export function bindArguments(o: MarshalOptions, args: unknown): () => void {
+  const convention = CONVENTIONS[o.entry.convention];
   const refuse = (): never => {
     throw new ArgumentError(
       `${o.signature.name}: bind needs arrays in lockstep's memory; make them with allocate(type, length)`,
     );
   };
-  const prepare = [...readAndCheck(o.signature)];
-  const call = CALLS[o.entry.convention](o.signature);
+  const call = convention.call(o.signature);
   const last = call.pop() as string;
-  const check = o.entry.convention === "arrays" ? [] : ["if (foreign && !heapOwns()) refuse();"];
-  const owns = `const heapOwns = () => [${list(o.signature)}].every((a) => heap.owns(a.buffer));`;
+  const owned = `[${list(o.signature)}].every((a) => heap.owns(a.buffer))`;
   const body = [
     "return function bind(args) {",
-    ...prepare,
-    owns,
+    ...takeArguments(o.signature),
     ...call,
-    ...check,
+    ...(convention.copies ? [`if (foreign && !${owned}) refuse();`] : []),
     `return () => { if (counter.disposed) helpers.gone(); ${last} counter.crossings++; if (fault !== 0) helpers.raise(fault); };`,
     "};",
   ];
   const environment = { ...environmentOf(o.entry, o.arena, o.heap, o.helpers, o.counter), refuse };
-  return generate<(args: unknown) => () => void>(body, [], environment)(args);
+  return generate<(args: unknown) => () => void>([...holding(o.signature, convention), ...body], environment)(args);
 }

@@ -23,7 +23,7 @@ import {
 } from "../../src/ir/build.ts";
 import type { Expr, Module } from "../../src/ir/nodes.ts";
 import { lower } from "../../src/ir/pipeline.ts";
-import { emit } from "../../src/targets/native/emit.ts";
+import { ENTRY_SYMBOL, emit } from "../../src/targets/native/emit.ts";
 import { planArena } from "./arena.ts";
 import { everyOperation } from "./cases.ts";
 import { countPacked, countScalar, disassemble, type Instruction, obstacle } from "./disassemble.ts";
@@ -118,6 +118,14 @@ describe.skipIf(why)(`vector instructions${why ? ` (skipped: ${why})` : ""}`, ()
     expect(countPacked(code, vectorBytes, /fmadd/)).toBe(1);
     expect(countPacked(code, vectorBytes, /mul/)).toBe(1);
     expect(countPacked(code, vectorBytes, /sub/)).toBe(1);
+  });
+
+  it.skipIf(vectorBytes < 32)("leave no upper halves behind for the code that goes on", () => {
+    const { source } = emit(planArena(lower(sum(), target.machine)), target.machine);
+    const entry = disassemble(target.compiler, source, cache.path).get(ENTRY_SYMBOL) ?? [];
+    const clear = entry.findIndex(({ name }) => name === "vzeroupper");
+    expect(clear).toBeGreaterThanOrEqual(0);
+    expect(entry.slice(clear).some(({ operands }) => /[yz]mm/.test(operands))).toBe(false);
   });
 
   it("are absent from scalar code, which shows that counting works", () => {

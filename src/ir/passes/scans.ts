@@ -1,10 +1,10 @@
 /**
  * @file The scans pass: loops that carry x = b + a * x become blocks of iterations, as SCAN_BLOCK defines them.
  *
- * As scalar code a block's iterations are written one after the other. As vector code two blocks are taken at a time:
- * their even and their odd iterations are sorted into vectors of their own, so that each operation of the definition is
- * done for both blocks at once, and sorted back. Lanes run against the iterations where subscripts
- * count down, so that loads and stores are contiguous in both directions.
+ * As scalar code a block's iterations are written one after the other. As vector code the even and the odd iterations
+ * are sorted into vectors of their own, so that each operation of the definition is done for both halves of the block at
+ * once, and sorted back. Lanes run against the iterations where subscripts count down, so that loads and stores are
+ * contiguous in both directions.
  */
 import { add, assign, Builder, binary, buffer, get, i32, lane, local, mul, shuffle, splat, sub } from "../build.ts";
 import type { Assign, Buffer, Expr, For, Local, Module, Recur, Stmt } from "../nodes.ts";
@@ -18,10 +18,7 @@ import { renameLocals } from "./reductions.ts";
 import { rewriteFunctions } from "./rewrite.ts";
 import { wholeSteps } from "./vectorise.ts";
 
-/** Iterations that vector code takes at a time: two blocks. */
-const TRIP = 2 * SCAN_BLOCK;
-
-/** Operations of a body up to which its vector code is written twice, to begin the next trip before this one ends. */
+/** Operations of a body up to which its vector code is written twice, to begin the next block before this one ends. */
 const PIPELINE_COST = 100;
 
 /** A stretch of a body, and the recurrence behind it. */
@@ -81,7 +78,7 @@ function copyOf(b: Builder, s: For, index: Expr): { body: readonly Stmt[]; index
   return { body: renameLocals(s.body, own), index: at };
 }
 
-/** The iterations index .. index + 3, in the order of the definition. */
+/** The iterations index .. index + 7, in the order of the definition. */
 function scalarBlock(b: Builder, s: For): void {
   const copies = Array.from({ length: SCAN_BLOCK }, (_, k) => {
     const { body } = copyOf(b, s, add(get(s.index), i32(k)));
@@ -97,21 +94,34 @@ function scalarBlock(b: Builder, s: For): void {
     if (!recur) return;
     const own = here.map((segment) => segment.recur as Recur);
     const maps = own.map((r): LinearMap => ({ a: b.let("factor", r.factor), b: b.let("term", r.term) }));
-    scalarRecurrence(b, recur.local, own.map((r) => r.local) as FourLocals, maps as FourMaps);
+    const into = own.map((r) => r.local);
+    scalarRecurrence(b, recur.local, into as EightOf<Local>, maps as EightOf<LinearMap>);
   });
 }
 
-type FourMaps = [LinearMap, LinearMap, LinearMap, LinearMap];
-type FourLocals = [Local, Local, Local, Local];
-function scalarRecurrence(b: Builder, carried: Local, into: FourLocals, [m0, m1, m2, m3]: FourMaps): void {
-  const x = get(carried);
-  const first = both(b, m1, m0);
-  const all = both(b, both(b, m3, m2), first);
-  b.assign(into[0], after(m0, x));
-  b.assign(into[1], after(first, x));
-  b.assign(into[2], after(m2, get(into[1])));
-  b.assign(into[3], after(all, x));
-  b.assign(carried, get(into[3]));
+type FourOf<T> = [T, T, T, T];
+type EightOf<T> = [...FourOf<T>, ...FourOf<T>];
+function scalarRecurrence(b: Builder, carried: Local, into: EightOf<Local>, maps: EightOf<LinearMap>): void {
+  const half = ([m0, m1, m2, m3]: FourOf<LinearMap>, [x0, x1, x2]: FourOf<Local>) => {
+    const first = both(b, m1, m0);
+    const all = both(b, both(b, m3, m2), first);
+    const solve = (x: Expr): void => {
+      b.assign(x0, after(m0, x));
+      b.assign(x1, after(first, x));
+      b.assign(x2, after(m2, get(x1)));
+    };
+    return { all, solve };
+  };
+  const [m0, m1, m2, m3, m4, m5, m6, m7] = maps;
+  const [x0, x1, x2, x3, x4, x5, x6, x7] = into;
+  const one = half([m0, m1, m2, m3], [x0, x1, x2, x3]);
+  const two = half([m4, m5, m6, m7], [x4, x5, x6, x7]);
+  const whole = both(b, two.all, one.all);
+  one.solve(get(carried));
+  b.assign(x3, after(one.all, get(carried)));
+  two.solve(get(x3));
+  b.assign(x7, after(whole, get(carried)));
+  b.assign(carried, get(x7));
 }
 
 // Vector code
@@ -126,18 +136,18 @@ function strideOf(s: For): Stride {
   return sum < 0 ? -1 : 1;
 }
 
-/** The iterations of a trip as vectors: lane l is its iteration l, or 7 - l where lanes run against the iterations. */
-class TripCode {
+/** The iterations of a block as vectors: lane l is its iteration l, or 7 - l where lanes run against the iterations. */
+class BlockCode {
   readonly #segments: readonly Segment[];
   readonly #code: LaneCode;
   readonly #b: Builder;
 
   constructor(b: Builder, s: For, first: Expr, stride: Stride) {
     this.#b = b;
-    const { body, index } = copyOf(b, s, stride === 1 ? first : add(first, i32(TRIP - 1)));
+    const { body, index } = copyOf(b, s, stride === 1 ? first : add(first, i32(SCAN_BLOCK - 1)));
     const loop: For = { ...s, index, body };
     this.#segments = segmentsOf(body);
-    this.#code = new LaneCode(b, new LaneFacts(loop, stride), TRIP);
+    this.#code = new LaneCode(b, new LaneFacts(loop, stride), SCAN_BLOCK);
     this.#code.start(body);
   }
 
@@ -155,8 +165,8 @@ class TripCode {
 }
 
 /**
- * Where iterations lie once a trip's two blocks are sorted: `even` and `odd` ones in a vector each, iterations 0 and 1
- * of both blocks in one half of them (`first`), 2 and 3 in the other (`second`), the first block's before the second's.
+ * Where iterations lie once a block is sorted: `even` and `odd` ones in a vector each, iterations 0 and 1 of both halves
+ * of the block in one half of them (`first`), 2 and 3 in the other (`second`), the first half's before the second's.
  */
 interface Layout {
   readonly even: readonly number[];
@@ -188,12 +198,13 @@ const LAYOUT: { readonly [S in Stride]: Layout } = {
   },
 };
 
-/** What the second half of a trip needs of the first: maps of both blocks, sorted. */
+/** The maps of a block, sorted and composed. */
 interface Sorted {
   readonly even: LinearMap;
-  /** Iterations 0 and 1 together. */
+  /** Iterations 0 and 1 of each half together. */
   readonly first: LinearMap;
-  readonly all: LinearMap;
+  /** Both halves of the block, side by side. */
+  readonly halves: LinearMap;
 }
 
 function sorted(b: Builder, maps: LinearMap, layout: Layout): Sorted {
@@ -203,18 +214,18 @@ function sorted(b: Builder, maps: LinearMap, layout: Layout): Sorted {
   const pairs = both(b, odd, even);
   const first = mapOf((part) => shuffle(layout.first, pairs[part]));
   const second = mapOf((part) => shuffle(layout.second, pairs[part]));
-  return { even, first, all: both(b, second, first) };
+  return { even, first, halves: both(b, second, first) };
 }
 
 /** Two scalars as one vector. */
 const pack = (x: Expr, y: Expr): Expr => shuffle([0, 2], splat(x, 2), splat(y, 2));
 
-/** The values of a trip; `carried` goes on. */
-function solved(b: Builder, carried: Local, { even, first, all }: Sorted, layout: Layout): Expr {
-  const lanes = (n: 0 | 1): LinearMap => ({ a: lane(n, all.a), b: lane(n, all.b) });
+/** The values of a block; `carried` goes on. */
+function solved(b: Builder, carried: Local, { even, first, halves }: Sorted, layout: Layout): Expr {
+  const half = (n: 0 | 1): LinearMap => ({ a: lane(n, halves.a), b: lane(n, halves.b) });
   const x0 = b.let("before", get(carried));
-  const x1 = b.let("between", after(lanes(0), x0));
-  const x2 = b.let("behind", after(lanes(1), x1));
+  const x1 = b.let("between", after(half(0), x0));
+  const x2 = b.let("behind", after(both(b, half(1), half(0)), x0));
   b.assign(carried, x2);
   const into = b.let("into", pack(x0, x1));
   const middle = b.let("middle", after(first, into));
@@ -224,15 +235,15 @@ function solved(b: Builder, carried: Local, { even, first, all }: Sorted, layout
 }
 
 /** The iterations first .. first + 7. */
-function trip(b: Builder, s: For, first: Expr, stride: Stride): void {
-  const code = new TripCode(b, s, first, stride);
+function vectorBlock(b: Builder, s: For, first: Expr, stride: Stride): void {
+  const code = new BlockCode(b, s, first, stride);
   segmentsOf(s.body).forEach(({ recur }, n) => {
     code.run(n);
     if (recur) code.give(n, solved(b, recur.local, sorted(b, code.map(n), LAYOUT[stride]), LAYOUT[stride]));
   });
 }
 
-// Trips that begin before the one before has ended
+// Blocks that begin before the one before has ended
 
 /** A scan cut at its recurrence, when what follows it needs nothing of what comes before but cheap subscripts. */
 interface Halves {
@@ -283,7 +294,7 @@ function repeatable(s: For, statements: readonly Stmt[], wanted: ReadonlySet<Loc
 
 /** A sorted state in variables. */
 function stateLocals(b: Builder, state: Sorted): { keep: (next: Sorted) => void; held: () => Sorted } {
-  const names = ["even", "first", "all"] as const;
+  const names = ["even", "first", "halves"] as const;
   const variables = names.map((name) => ({
     a: b.local(`${name}Factor`, state[name].a.dtype, state[name].a.lanes),
     b: b.local(`${name}Term`, state[name].b.dtype, state[name].b.lanes),
@@ -295,23 +306,23 @@ function stateLocals(b: Builder, state: Sorted): { keep: (next: Sorted) => void;
     });
   };
   const held = (): Sorted => {
-    const [even, first, all] = variables.map(
+    const [even, first, halves] = variables.map(
       (v): LinearMap => ({ a: b.let("was", get(v.a)), b: b.let("was", get(v.b)) }),
     );
-    return { even, first, all } as Sorted;
+    return { even, first, halves } as Sorted;
   };
   return { keep, held };
 }
 
-/** Trips in which the maps of the next one are made while this one waits for the one before. */
+/** Blocks in which the maps of the next one are made while this one waits for the one before. */
 function overlapped(b: Builder, s: For, { recur, front, back }: Halves, range: Range, stride: Stride): void {
   const prepare = (first: Expr): Sorted => {
-    const code = new TripCode(b, front, first, stride);
+    const code = new BlockCode(b, front, first, stride);
     code.run(0);
     return sorted(b, code.map(0), LAYOUT[stride]);
   };
   const finish = (first: Expr, state: Sorted): void => {
-    const code = new TripCode(b, back, first, stride);
+    const code = new BlockCode(b, back, first, stride);
     code.run(0);
     code.give(0, solved(b, recur.local, state, LAYOUT[stride]));
     code.run(1);
@@ -320,13 +331,13 @@ function overlapped(b: Builder, s: For, { recur, front, back }: Halves, range: R
     const start = prepare(range.begin);
     const state = stateLocals(b, start);
     state.keep(start);
-    const last = b.let("last", sub(range.end, i32(TRIP)));
+    const last = b.let("last", sub(range.end, i32(SCAN_BLOCK)));
     const body = b.body(() => {
       const now = state.held();
-      state.keep(prepare(add(get(s.index), i32(TRIP))));
+      state.keep(prepare(add(get(s.index), i32(SCAN_BLOCK))));
       finish(get(s.index), now);
     });
-    b.emit({ ...s, axis: "vector", begin: range.begin, end: last, step: TRIP, body });
+    b.emit({ ...s, axis: "vector", begin: range.begin, end: last, step: SCAN_BLOCK, body });
     finish(last, state.held());
   });
 }
@@ -336,7 +347,7 @@ interface Range {
   readonly end: Expr;
 }
 
-function vectorTrips(b: Builder, s: For, range: Range, machine: ScanMachine): void {
+function vectorBlocks(b: Builder, s: For, range: Range, machine: ScanMachine): void {
   if (!mayThread(s)) throw new NotVectorisable("it stores through computed subscripts");
   const own = ownBuffers(s.body);
   for (const x of usedBuffers(s.body))
@@ -344,27 +355,28 @@ function vectorTrips(b: Builder, s: For, range: Range, machine: ScanMachine): vo
   const stride = strideOf(s);
   const halves = machine.vectorBytes >= 32 ? halvesOf(s) : undefined;
   if (halves) return overlapped(b, s, halves, range, stride);
-  const body = b.body(() => trip(b, s, get(s.index), stride));
-  b.emit({ ...s, axis: "vector", begin: range.begin, end: range.end, step: TRIP, body });
+  const body = b.body(() => vectorBlock(b, s, get(s.index), stride));
+  b.emit({ ...s, axis: "vector", begin: range.begin, end: range.end, step: SCAN_BLOCK, body });
 }
 
 // The pass
 
+/** The blocks as vector code where there is any for them, as scalar code otherwise. */
+function blocksOf(b: Builder, s: For, range: Range, machine: ScanMachine): readonly Stmt[] {
+  try {
+    if (machine.vectorBytes > 0) return b.body(() => vectorBlocks(b, s, range, machine));
+  } catch (error) {
+    if (!(error instanceof NotVectorisable)) throw error;
+  }
+  return [{ ...s, axis: "serial", ...range, step: SCAN_BLOCK, body: b.body(() => scalarBlock(b, s)) }];
+}
+
 function lowered(s: For, machine: ScanMachine): Stmt[] {
   const b = new Builder();
   const end = b.let("to", s.end);
-  let begin = b.let("from", s.begin);
+  const begin = b.let("from", s.begin);
   const blocks = b.let("blocks", wholeSteps(begin, end, SCAN_BLOCK));
-  if (machine.vectorBytes > 0) {
-    const middle = b.let("middle", wholeSteps(begin, end, TRIP));
-    try {
-      for (const x of b.body(() => vectorTrips(b, s, { begin, end: middle }, machine))) b.emit(x);
-      begin = middle;
-    } catch (error) {
-      if (!(error instanceof NotVectorisable)) throw error;
-    }
-  }
-  b.emit({ ...s, axis: "serial", begin, end: blocks, step: SCAN_BLOCK, body: b.body(() => scalarBlock(b, s)) });
+  for (const x of blocksOf(b, s, { begin, end: blocks }, machine)) b.emit(x);
   const one = s.body.map((x) =>
     x.kind === "recur" ? assign(x.local, after({ a: x.factor, b: x.term }, get(x.local))) : x,
   );

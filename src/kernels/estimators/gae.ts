@@ -2,7 +2,7 @@
  * @file Generalised advantage estimation (Schulman et al. 2016), for one trajectory and for many.
  *
  * A[t] = delta[t] + gamma lambda A[t + 1] is a chain in which every step waits for the one before. Within a trajectory
- * it is a scan: blocks of four steps overlap, and only one product and one sum per block remain in the chain. Results
+ * it is a scan: blocks of eight steps overlap, and only one product and one sum per block remain in the chain. Results
  * differ from the plain loop in the last bits, and are the same on every target and for every number of threads.
  * Several environments are independent chains: as lanes when their elements are neighbours (step-major), one
  * trajectory after the other, or on other threads, otherwise (env-major).
@@ -73,9 +73,6 @@ interface ChainColumns extends StepColumns {
   readonly advantages: KernelArray;
   readonly returns: KernelArray;
 }
-/** Steps that vector code takes at a time; a power of two. */
-const TRIP = 2 * SCAN_BLOCK;
-
 /**
  * One trajectory of `steps` steps, the first of them at `from`. The last step and `few` more before it are taken one by
  * one, so that vectors lie within cache lines where trajectories begin at one.
@@ -116,7 +113,7 @@ const chain = inline(
 /** One trajectory. */
 const trajectory = new Variants((type, truncating) =>
   kernel(
-    { ...columns(type), lastValue: type, truncating: constant(truncating), chain, trip: constant(TRIP) },
+    { ...columns(type), lastValue: type, truncating: constant(truncating), chain, trip: constant(SCAN_BLOCK) },
     (args, { scan }) => {
       const steps = args.rewards.length;
       args.chain(args, scan, { from: 0, steps, few: (steps - 1) & (args.trip - 1), lastValue: args.lastValue });
@@ -128,7 +125,7 @@ const trajectory = new Variants((type, truncating) =>
 /** One environment after the other. */
 const rows = new Variants((type, truncating) =>
   kernel(
-    { ...columns(type), lastValues: type.array(), truncating: constant(truncating), chain, trip: constant(TRIP) },
+    { ...columns(type), lastValues: type.array(), truncating: constant(truncating), chain, trip: constant(SCAN_BLOCK) },
     (args, { parallel, scan }) => {
       const environments = args.lastValues.length;
       const steps = (args.rewards.length / environments) | 0;

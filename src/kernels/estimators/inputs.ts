@@ -42,16 +42,16 @@ export type Rollout<A extends Floats> = Ends<A> & {
   readonly lastValues: number | A;
 };
 
-let noFlags: Uint8Array | undefined;
-const noValues = new Map<FloatScalar, Floats>();
-function emptyFloats(type: FloatScalar): Floats {
-  let found = noValues.get(type);
-  if (!found) {
-    found = allocate(type as Scalar<"f32">, 0);
-    noValues.set(type, found);
-  }
-  return found;
+/** What stands for columns that are not there, by the type of the others. */
+interface Absent {
+  readonly truncated: Uint8Array;
+  readonly finalValues: Floats;
 }
+const absent: { f32?: Absent; f64?: Absent } = {};
+const newAbsent = (type: FloatScalar): Absent => ({
+  truncated: allocate(u8, 0),
+  finalValues: allocate(type as Scalar<"f32">, 0),
+});
 
 /** The ends of a rollout as kernels take them. */
 export interface CheckedEnds {
@@ -69,9 +69,11 @@ export function checkEnds<A extends Floats>(who: string, ends: Ends<A>, type: Fl
   const name = ends.dones === undefined ? "terminated" : "dones";
   const terminated = needArray(who, name, ends.dones ?? ends.terminated, BYTES);
   needLength(who, name, terminated, like.length, "the rollout");
-  noFlags ??= allocate(u8, 0);
-  if (ends.truncated === undefined)
-    return { terminated, truncated: noFlags, finalValues: emptyFloats(type), truncating: false };
+  if (ends.truncated === undefined) {
+    absent[type.dtype] ??= newAbsent(type);
+    const { truncated, finalValues } = absent[type.dtype] as Absent;
+    return { terminated, truncated, finalValues, truncating: false };
+  }
   const truncated = needArray(who, "truncated", ends.truncated, BYTES);
   needLength(who, "truncated", truncated, like.length, "the rollout");
   if (ends.finalValues === undefined)
@@ -101,10 +103,9 @@ export function shapeOf(who: string, length: number, lastValues: number | Floats
   );
 }
 
-const LAYOUTS: readonly string[] = ["step-major", "env-major"] satisfies Layout[];
 export function needLayout(who: string, layout: Layout): void {
-  if (!LAYOUTS.includes(layout))
-    throw new DataError(`${who}: there is no layout "${layout}"; known are ${LAYOUTS.join(" and ")}`);
+  if (layout !== "step-major" && layout !== "env-major")
+    throw new DataError(`${who}: there is no layout "${String(layout)}"; known are step-major and env-major`);
 }
 
 /** Last values as an array: a number goes into an array of one element that is kept for that. */

@@ -119,6 +119,7 @@ function entryText(lowered: Lowered, linkage: Linkage): { text: string; doubles:
       : []),
     "*fault = 0;",
     `${linkage.nameOf(entry)}(${[...args, ...scalars].join(", ")});`,
+    "CLEAR_UPPER;",
     "return *fault;",
   ];
   const signature = `__attribute__((visibility("default"))) int ${ENTRY_SYMBOL}(double at)`;

@@ -5,7 +5,7 @@ const RESERVED = new Set(
   (
     "auto break case char const continue default do double else enum extern float for goto if inline int long register " +
     "restrict return short signed sizeof static struct switch typedef typeof union unsigned void volatile while asm " +
-    "fault context arena block frame linux unix main INLINE LANES KEEP KEEP_INT " +
+    "fault context arena block frame linux unix main INLINE LANES KEEP KEEP_INT CLEAR_UPPER " +
     // What compilers call on their own: a function of that name would be called instead.
     "memcpy memset memmove memcmp fmod fmodf sqrt sqrtf floor floorf ceil ceilf trunc truncf rint rintf fma fmaf"
   ).split(" "),

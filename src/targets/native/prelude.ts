@@ -36,6 +36,10 @@ export const cType = (element: Element): string => C_TYPE[element];
  *
  * gcc 12 turns -fma(a, b, c) into one instruction that computes -a * b - c, and (float)(int)x into a truncation; zeros
  * then have another sign. KEEP (and KEEP_INT for scalar integers) hides from it where a value comes from.
+ *
+ * CLEAR_UPPER ends what uses wide registers: while their upper halves hold something, the older instructions that the
+ * rest of a process is made of wait for them (a call of a kernel took 100 ns longer). gcc does it by itself only with
+ * passes that are off, see buildFlags.
  */
 const HEAD = `#define INLINE static inline __attribute__((always_inline))
 #if defined(__clang__)
@@ -52,6 +56,11 @@ const HEAD = `#define INLINE static inline __attribute__((always_inline))
 #else
 #define KEEP(x) __asm__("" : "+m"(x))
 #endif
+#endif
+#if defined(__AVX__) && !defined(__clang__)
+#define CLEAR_UPPER __builtin_ia32_vzeroupper()
+#else
+#define CLEAR_UPPER
 #endif`;
 
 export class Prelude {
