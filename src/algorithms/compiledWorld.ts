@@ -6,7 +6,7 @@
  */
 import { actionSize, type Environment, MOST_COUNT, observationSize, type Params } from "../envs/define.ts";
 import { allocateState, type StateArrays } from "../envs/vector/arrays.ts";
-import { CONTROL, type KernelParams, resetKernel, stepKernel, WHICH } from "../envs/vector/kernel.ts";
+import { CONTROL, type KernelParams, listLength, resetKernel, stepKernel, WHICH } from "../envs/vector/kernel.ts";
 import { checkedLimit } from "../envs/vector/options.ts";
 import { storageIn, type TypedArray } from "../ir/arrays.ts";
 import { call } from "../tensor/call.ts";
@@ -76,7 +76,7 @@ export class CompiledWorld implements CompiledWorldParts {
       key1: whole("u32"),
       ended: whole("bool"),
       runningReturn: whole("f32"),
-      list: state("i32", [2 ** Math.ceil(Math.log2(Math.max(n, 2)))]),
+      list: state("i32", [listLength(n)]),
     };
     this.episodeReturn = whole("f32");
     this.episodeLength = whole("i32");

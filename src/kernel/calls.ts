@@ -70,6 +70,8 @@ function intrinsic(cx: Context, name: IntrinsicName, given: CallArguments): Valu
   switch (name) {
     case "parallel":
       return parallel(cx, given);
+    case "blocks":
+      return blocks(cx, given);
     case "scan":
       return scan(cx, given);
     case "assert":
@@ -105,19 +107,36 @@ function assertion(cx: Context, given: CallArguments): Value {
   return NOTHING;
 }
 
-/** The outermost `parallel` becomes a parallel loop, those inside plain ones. */
+/** The outermost `parallel`, or that of a block, becomes a parallel loop; those inside plain ones. */
 function parallel(cx: Context, given: CallArguments): Value {
-  const { span } = given;
   const [, body] = given.args;
-  if (body?.kind !== "function") return refuse("parallelBody", span);
+  if (body?.kind !== "function") return refuse("parallelBody", given.span);
+  return independent(cx, body, given, cx.region?.kind === "blocks" ? undefined : cx.region, "parallel");
+}
+
+/** A parallel loop around others; a plain one inside of any. */
+function blocks(cx: Context, given: CallArguments): Value {
+  const [, body] = given.args;
+  if (body?.kind !== "function") return refuse("blocksBody", given.span);
+  return independent(cx, body, given, cx.region, "blocks");
+}
+
+/** A loop of independent iterations: a plain one where `within` is a loop whose iterations are lanes already. */
+function independent(
+  cx: Context,
+  body: FunctionValue,
+  given: CallArguments,
+  within: Region | undefined,
+  kind: "parallel" | "blocks",
+): Value {
+  const { span } = given;
   const count = number(given, 0);
-  const outer = cx.region;
-  if (outer) {
-    const { index, steps } = iterations(cx, body, count, span, outer);
+  if (within) {
+    const { index, steps } = iterations(cx, body, count, span, within);
     cx.emit({ kind: "count", index, mark: { kind: "mark", used: false }, body: steps });
     return NOTHING;
   }
-  const region: Region = { kind: "parallel", outer };
+  const region: Region = { kind, outer: cx.region };
   const { index, steps } = iterations(cx, body, count, span, region);
   const { body: checked, reductions } = findReductions(steps, region);
   cx.emit({ kind: "parallel", axis: "parallel", index, count, body: checked, reductions, span });

@@ -282,6 +282,11 @@ export interface Intrinsics {
   /** Runs `body` for 0..count-1; iterations are independent and may run side by side. */
   parallel(count: number, body: (i: number) => void): void;
   /**
+   * Runs `body` for 0..count-1 as `parallel` does, for iterations that are long: only threads share them out, and a
+   * `parallel` inside is a loop of its own.
+   */
+  blocks(count: number, body: (i: number) => void): void;
+  /**
    * Runs `body` for 0..count-1, whose iterations are independent but for outside variables of the form
    * `x = b + a * x`: these go from one iteration to the next, and may be read behind that statement.
    */

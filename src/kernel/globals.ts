@@ -85,6 +85,7 @@ export const isKnownGlobal = (name: string): boolean =>
 /** What the second parameter carries. */
 export const INTRINSICS: readonly IntrinsicName[] = [
   "parallel",
+  "blocks",
   "scan",
   "assert",
   "rng",

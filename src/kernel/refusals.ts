@@ -303,6 +303,11 @@ export const REFUSED = {
     advice: "write `parallel(n, (i) => { ... })`",
     example: "({ x, n }, { parallel }) => { parallel(n); }",
   },
+  blocksBody: {
+    problem: "`blocks` takes a count and a function",
+    advice: "write `blocks(n, (i) => { ... })`",
+    example: "({ x, n }, { blocks }) => { blocks(n); }",
+  },
   scanBody: {
     problem: "`scan` takes a count and a function",
     advice: "write `scan(n, (i) => { ... })`",

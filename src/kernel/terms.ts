@@ -8,9 +8,9 @@
 import type { ScalarName } from "./declare.ts";
 import type { Span } from "./errors.ts";
 
-/** The body of an outermost `parallel` loop, or of a `scan`: what is declared inside belongs to one iteration. */
+/** The body of a loop that `parallel`, `blocks` or `scan` made: what is declared inside belongs to one iteration. */
 export interface Region {
-  readonly kind: "parallel" | "scan";
+  readonly kind: "parallel" | "blocks" | "scan";
   readonly outer: Region | undefined;
 }
 /** Whether `inner` is a region or lies in it. */

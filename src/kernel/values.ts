@@ -46,7 +46,7 @@ export interface FunctionValue {
   /** What it uses, bound to its first parameter. */
   readonly uses: RecordValue | undefined;
 }
-export type IntrinsicName = "parallel" | "scan" | "assert" | "rng" | FunctionName;
+export type IntrinsicName = "parallel" | "blocks" | "scan" | "assert" | "rng" | FunctionName;
 export type Value =
   | Term
   | View

@@ -130,13 +130,13 @@ function rawElement(
 const unavailable = (): never => {
   throw new Error("not part of the raw function's intrinsics");
 };
+const inOrder = (count: number, body: (i: number) => void): void => {
+  for (let i = 0; i < count; i++) body(i);
+};
 const INTRINSICS: Intrinsics = {
-  parallel: (count, body) => {
-    for (let i = 0; i < count; i++) body(i);
-  },
-  scan: (count, body) => {
-    for (let i = 0; i < count; i++) body(i);
-  },
+  parallel: inOrder,
+  blocks: inOrder,
+  scan: inOrder,
   assert: (condition, message) => {
     if (!condition) throw new Error(message);
   },

@@ -1,8 +1,9 @@
 /**
  * @file The kernels that step many environments: one text for every environment and every autoreset mode.
  *
- * All actions are checked before anything is changed. Then every environment steps, as lanes of vector code; those whose
- * episodes ended are listed; and only the listed ones keep their last observation and start over, again as lanes.
+ * All actions are checked before anything is changed. Then the environments of a block step, as lanes of vector code;
+ * those whose episodes ended are listed; and only the listed ones keep their last observation and start over, again as
+ * lanes, while what they need is still near. Threads share out the blocks.
  *
  * Randomness is a function of (seed, environment, episode, step): each environment has a key, to which the number of
  * the episode is added, and a step's draws stand at the step's number in that key's stream. Keys cost nothing.
@@ -94,10 +95,11 @@ interface StepView extends View {
   readonly truncated: KernelArray<boolean>;
   readonly episodeReturn: KernelArray;
   readonly episodeLength: KernelArray;
-  readonly list: KernelArray;
+  readonly list: readonly KernelArray[];
   readonly control: KernelArray;
   readonly limit: number;
   readonly size: number;
+  readonly block: number;
   readonly sameStep: boolean;
   readonly nextStep: boolean;
   readonly longRows: boolean;
@@ -172,6 +174,11 @@ function resetBody(vec: ResetView, { parallel, rng }: Intrinsics): void {
   });
 }
 
+/** Environments that step together: what they need stays in the second cache. A power of two. */
+const BLOCK = 1024;
+/** How long the list of environments that ended must be: a row for each block. */
+export const listLength = (n: number): number => Math.ceil(n / BLOCK) * BLOCK;
+
 /** Numbers in an observation from which on rows are copied one by one instead of side by side. */
 const LONG_ROW = 9;
 
@@ -188,10 +195,11 @@ export function stepKernel(env: Environment, params: KernelParams, autoreset: Au
     truncated: bool.array(),
     episodeReturn: f32.array(),
     episodeLength: i32.array(),
-    list: i32.array(),
+    list: i32.array(BLOCK).array(),
     control: i32.array(CONTROL.words),
     limit: i32,
     size: constant(size),
+    block: constant(BLOCK),
     sameStep: constant(autoreset === "same-step"),
     nextStep: constant(autoreset === "next-step"),
     longRows: constant(size >= LONG_ROW),
@@ -202,8 +210,8 @@ export function stepKernel(env: Environment, params: KernelParams, autoreset: Au
   return kernel(declaration as Declaration, stepBody as never, { name: `step ${env.id}` });
 }
 
-function stepBody(vec: StepView, { parallel, rng, own }: Intrinsics): void {
-  const { tables, control, size, sameStep, nextStep } = vec;
+function stepBody(vec: StepView, { parallel, blocks, rng, own }: Intrinsics): void {
+  const { tables, control, size, block, sameStep, nextStep } = vec;
   const n = vec.steps.length;
   const rounds = control[2]!;
   const firstObs = control[3]!;
@@ -239,17 +247,16 @@ function stepBody(vec: StepView, { parallel, rng, own }: Intrinsics): void {
   control[1] = wrong < given ? 1 : over < n ? 2 : 0;
   if (wrong < given || over < n) return;
 
-  /** Puts the environments that have ended on the list, and says how many there are. */
-  const listEnded = (): number => {
+  /** Puts the environments of a block that have ended on its list, and says how many there are. */
+  const listEnded = (at: number, from: number, inBlock: number): number => {
     let count = 0;
-    const mask = vec.list.length - 1;
-    for (let i = 0; i < n; i++) {
-      vec.list[count & mask] = i;
-      count += vec.ended[i] ? 1 : 0;
+    for (let k = 0; k < inBlock; k++) {
+      vec.list[at]![count & (block - 1)] = from + k;
+      count += vec.ended[from + k] ? 1 : 0;
     }
     return count;
   };
-  const listed = (j: number): number => own(Math.min(Math.max(vec.list[j]!, 0), n - 1));
+  const listed = (at: number, j: number): number => own(Math.min(Math.max(vec.list[at]![j]!, 0), n - 1));
   const begin = (i: number, obsAt: number): void => {
     const params = vec.paramsOf(vec, i);
     const episode = vec.episodes[i]! + 1;
@@ -271,6 +278,7 @@ function stepBody(vec: StepView, { parallel, rng, own }: Intrinsics): void {
     if (size > 7) vec.finalObs[to]![7] = vec.obs[from]![7]!;
   };
 
+  const count = ((n + block - 1) / block) | 0;
   let stopped = false;
   for (let round = 0; round < rounds; round++) {
     if (stopped) break;
@@ -278,51 +286,62 @@ function stepBody(vec: StepView, { parallel, rng, own }: Intrinsics): void {
     const finalRow = (firstFinal + round) * n;
     const row = (first + round) * n;
     const actionRow = round * actionStride;
-    const waiting = nextStep ? listEnded() : 0;
-    parallel(n, (i) => {
-      const at = row + i;
-      if (nextStep && vec.ended[i]) {
-        vec.ended[i] = false;
-        vec.reward[at] = 0;
-        vec.terminated[at] = false;
-        vec.truncated[at] = false;
-      } else {
-        const s = vec.state[i];
-        const params = vec.paramsOf(vec, i);
-        const t = vec.steps[i]! + 1;
-        const stream = rng(vec.key0[i]! + (vec.episodes[i]! >>> 0), vec.key1[i]!).at(t);
-        const { reward, terminated } = vec.step(s, vec.actions[actionRow + i], { params, tables, rng: stream });
-        const truncated = t >= vec.limit;
-        vec.steps[i] = t;
-        vec.runningReturn[i] = vec.runningReturn[i]! + reward;
-        vec.reward[at] = reward;
-        vec.terminated[at] = terminated;
-        vec.truncated[at] = truncated;
-        vec.ended[i] = terminated || truncated;
-        vec.observe(s, vec.obs[obsRow + i]!, { params, tables });
-      }
-    });
-    if (nextStep)
-      parallel(waiting, (j) => {
-        const i = listed(j);
-        begin(i, obsRow + i);
+    blocks(count, (here) => {
+      const from = here * block;
+      const inBlock = Math.min(n - from, block);
+      const waiting = nextStep ? listEnded(here, from, inBlock) : 0;
+      parallel(inBlock, (k) => {
+        const i = from + k;
+        const at = row + i;
+        if (nextStep && vec.ended[i]) {
+          vec.ended[i] = false;
+          vec.reward[at] = 0;
+          vec.terminated[at] = false;
+          vec.truncated[at] = false;
+        } else {
+          const s = vec.state[i];
+          const params = vec.paramsOf(vec, i);
+          const t = vec.steps[i]! + 1;
+          const stream = rng(vec.key0[i]! + (vec.episodes[i]! >>> 0), vec.key1[i]!).at(t);
+          const { reward, terminated } = vec.step(s, vec.actions[actionRow + i], { params, tables, rng: stream });
+          const truncated = t >= vec.limit;
+          vec.steps[i] = t;
+          vec.runningReturn[i] = vec.runningReturn[i]! + reward;
+          vec.reward[at] = reward;
+          vec.terminated[at] = terminated;
+          vec.truncated[at] = truncated;
+          vec.ended[i] = terminated || truncated;
+          vec.observe(s, vec.obs[obsRow + i]!, { params, tables });
+        }
       });
-    const count = listEnded();
-    if (vec.longRows)
-      for (let j = 0; j < count; j++) {
-        const i = listed(j);
-        parallel(size, (k) => {
-          vec.finalObs[finalRow + i]![k] = vec.obs[obsRow + i]![k]!;
+      if (nextStep)
+        parallel(waiting, (j) => {
+          const i = listed(here, j);
+          begin(i, obsRow + i);
         });
-      }
-    parallel(count, (j) => {
-      const i = listed(j);
-      if (!vec.longRows) keepFinal(finalRow + i, obsRow + i);
-      vec.episodeReturn[i] = vec.runningReturn[i]!;
-      vec.episodeLength[i] = vec.steps[i]!;
-      if (sameStep) begin(i, obsRow + i);
+      const finished = listEnded(here, from, inBlock);
+      if (vec.longRows)
+        for (let j = 0; j < finished; j++) {
+          const i = listed(here, j);
+          parallel(size, (k) => {
+            vec.finalObs[finalRow + i]![k] = vec.obs[obsRow + i]![k]!;
+          });
+        }
+      parallel(finished, (j) => {
+        const i = listed(here, j);
+        if (!vec.longRows) keepFinal(finalRow + i, obsRow + i);
+        vec.episodeReturn[i] = vec.runningReturn[i]!;
+        vec.episodeLength[i] = vec.steps[i]!;
+        if (sameStep) begin(i, obsRow + i);
+      });
     });
     control[2] = round + 1;
-    if (!sameStep && !nextStep) stopped = count > 0;
+    if (!sameStep && !nextStep) {
+      let ended = 0;
+      parallel(n, (i) => {
+        ended = Math.max(ended, vec.ended[i] ? 1 : 0);
+      });
+      stopped = ended > 0;
+    }
   }
 }

@@ -36,7 +36,7 @@ import {
 } from "./arrays.ts";
 import { type Binding, StepBindings } from "./bindings.ts";
 import { KeptArrays } from "./kept.ts";
-import { type Autoreset, CONTROL, OWN_TYPES, REFUSED, WHICH } from "./kernel.ts";
+import { type Autoreset, CONTROL, listLength, OWN_TYPES, REFUSED, WHICH } from "./kernel.ts";
 import { checkedAutoreset, checkedFirst, checkedLimit, checkedParams, type VecEnvOptions } from "./options.ts";
 import { type CompiledKernels, compiledKernels, ownTypes } from "./programs.ts";
 import { hasEnded, wrongAction } from "./refusals.ts";
@@ -119,7 +119,7 @@ export class VecEnv<E extends Environment = Environment> {
       key0: allocate(u32, n),
       key1: allocate(u32, n),
       // A power of two, so that a mask keeps subscripts inside.
-      list: allocate(i32, 2 ** Math.ceil(Math.log2(n))),
+      list: allocate(i32, listLength(n)),
       episodes: this.episodes,
       steps: this.steps,
       episodeReturn: this.episodeReturn,

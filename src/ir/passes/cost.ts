@@ -2,7 +2,7 @@
  * @file Counting operations: roughly, to decide what is worth a thread, an unrolled loop or a skipped branch; and as
  * floating-point operations, to report speeds.
  */
-import type { Expr, For, Stmt } from "../nodes.ts";
+import type { Expr, For, Local, Stmt } from "../nodes.ts";
 import { MIN_SHARD } from "../types.ts";
 import { eachExpr, eachStmtExpr, stmtBodies } from "../walk.ts";
 
@@ -53,18 +53,35 @@ function weigh(s: Stmt, weight: Weight): number {
 export type Known = (e: Expr) => number | undefined;
 const constants: Known = (e) => (e.kind === "const" ? e.value : undefined);
 
-function tripsOf(s: For, known: Known): number {
-  const [begin, end] = [known(s.begin), known(s.end)];
+/** Locals that hold the lesser of a constant and something else: what they are at most, and mostly are. */
+type Limits = Map<Local, number>;
+function noteLimit(s: Stmt, limits: Limits): void {
+  if (s.kind !== "assign" || s.value.kind !== "binary" || s.value.op !== "min") return;
+  const { a, b } = s.value;
+  const limit = a.kind === "const" ? a : b;
+  if (limit.kind === "const") limits.set(s.local, limit.value);
+}
+
+function tripsOf(s: For, known: Known, limits: Limits): number {
+  const begin = known(s.begin);
+  const end = known(s.end) ?? (s.end.kind === "get" ? limits.get(s.end.local) : undefined);
   if (begin === undefined || end === undefined) return s.axis === "partial" ? ASSUMED_SHARD : ASSUMED_TRIPS;
   return Math.max(0, Math.ceil((end - begin) / s.step));
 }
 
-function total(body: readonly Stmt[], weight: Weight, perStatement: number, known: Known): number {
+function total(
+  body: readonly Stmt[],
+  weight: Weight,
+  perStatement: number,
+  known: Known,
+  limits: Limits = new Map(),
+): number {
   let sum = 0;
   for (const s of body) {
+    noteLimit(s, limits);
     sum += perStatement + weigh(s, weight);
-    const nested = stmtBodies(s).reduce((inner, list) => inner + total(list, weight, perStatement, known), 0);
-    sum += nested * (s.kind === "for" ? tripsOf(s, known) : s.kind === "loop" ? ASSUMED_TRIPS : 1);
+    const nested = stmtBodies(s).reduce((inner, list) => inner + total(list, weight, perStatement, known, limits), 0);
+    sum += nested * (s.kind === "for" ? tripsOf(s, known, limits) : s.kind === "loop" ? ASSUMED_TRIPS : 1);
     if (s.kind === "call" || s.kind === "launch") sum += total(s.func.body, weight, perStatement, known);
   }
   return sum;

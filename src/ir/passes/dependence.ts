@@ -53,6 +53,22 @@ export class AffineForms {
     }
   }
 
+  /**
+   * Whether iterations reach rows of their own: the index times a stride, and a part that is masked to less than that.
+   */
+  isRowed(e: Expr): boolean {
+    if (e.kind === "get") {
+      const value = this.#once.get(e.local);
+      return value !== undefined && this.isRowed(value);
+    }
+    if (e.kind !== "binary" || e.op !== "add") return false;
+    return [[e.a, e.b] as const, [e.b, e.a] as const].some(([row, within]) => {
+      const stride = this.of(row)?.stride ?? 0;
+      const most = within.kind === "binary" && within.op === "and" && within.b.kind === "const" ? within.b.value : -1;
+      return most >= 0 && most < Math.abs(stride);
+    });
+  }
+
   /** What moves with the index is known better than the promise says; what does not is no iteration's own. */
   #promised(x: Expr, e: Expr): Affine | undefined {
     return this.of(x) ?? { key: structuralKey(e), offset: 0, stride: 0, own: true };
@@ -139,6 +155,8 @@ const isNumber = (a: Affine): boolean => a.key === "" && a.stride === 0;
 export interface SharedAccess {
   readonly access: Load | Store;
   readonly form: Affine | undefined;
+  /** Whether it lies in a row that is the iteration's own. */
+  readonly rowed: boolean;
   /** Whether every iteration comes here. */
   readonly always: boolean;
 }
@@ -150,7 +168,8 @@ export function sharedAccesses(loop: For): Map<Buffer, SharedAccess[]> {
   const note = (access: Load | Store, always: boolean): void => {
     if (access.buffer.space === "local" || access.buffer.space === "table") return;
     const list = found.get(access.buffer) ?? [];
-    list.push({ access, form: forms.of(access.index), always });
+    const form = forms.of(access.index);
+    list.push({ access, form, rowed: form === undefined && forms.isRowed(access.index), always });
     found.set(access.buffer, list);
   };
   const top = new Set(loop.body);
@@ -164,7 +183,8 @@ export function sharedAccesses(loop: For): Map<Buffer, SharedAccess[]> {
 
 const isStore = (a: SharedAccess): boolean => a.access.kind === "store";
 /** A subscript that moves with the iteration; that iterations reach different elements is the loop's promise. */
-const isOwn = (a: SharedAccess): boolean => a.form !== undefined && (a.form.stride !== 0 || a.form.own === true);
+const isOwn = (a: SharedAccess): boolean =>
+  a.rowed || (a.form !== undefined && (a.form.stride !== 0 || a.form.own === true));
 
 /** Whether pieces of the loop may run at the same time: no stores through computed subscripts. */
 export function mayThread(loop: For): boolean {
