@@ -71,6 +71,32 @@ describe.each(targets)("%s", (target) => {
     many.dispose();
   });
 
+  test.each(MODES)("more environments than a block has step as few do: %s", (autoreset) => {
+    const [few, n, k] = [300, 2500, 30];
+    const options = { seed: 5, autoreset, target, maxSteps: 9 };
+    const [small, large] = [new VecEnv(CartPole, few, options), new VecEnv(CartPole, n, options)];
+    const plain = new VecEnv(CartPole, n, { ...options, target: "js" });
+    for (const vec of [small, large, plain]) vec.reset();
+    const actions = actionsOf(n, k);
+    for (let t = 0; t < k; t++) {
+      const row = Array.from(actions).slice(t * n, (t + 1) * n);
+      const [one, other, wanted] = [small.step(row.slice(0, few)), large.step(row), plain.step(row)];
+      for (const name of ["obs", "reward", "terminated", "truncated", "finalObs"] as const) {
+        expect(Array.from(other[name]).slice(0, one[name].length)).toEqual(Array.from(one[name]));
+        expect(other[name]).toEqual(wanted[name]);
+      }
+      if (autoreset !== "disabled") continue;
+      // Nothing starts over: the step at which the first of all ends is the last one.
+      if (Array.from(other.terminated).some((x, i) => x || other.truncated[i])) break;
+    }
+    if (autoreset !== "disabled") expect(Math.min(...large.episodes)).toBeGreaterThan(1);
+    for (const name of ["episodes", "steps", "episodeReturn", "episodeLength"] as const) {
+      expect(Array.from(large[name]).slice(0, few)).toEqual(Array.from(small[name]));
+      expect(large[name]).toEqual(plain[name]);
+    }
+    for (const vec of [small, large, plain]) vec.dispose();
+  });
+
   test("one row of actions, zeroes and random ones are what they say", () => {
     const [n, k] = [5, 30];
     const make = (): VecEnv<typeof CartPole> => new VecEnv(CartPole, n, { seed: 8, target });
