@@ -1,10 +1,9 @@
 /**
  * @file `lockstep doctor`: what was found on this machine, and which target `auto` takes and why.
  */
-import { readdirSync, readFileSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
+import { readdirSync, statSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { Command } from "commander";
 import { heap } from "../runtime/heap.ts";
 import { chooseTarget } from "../runtime/targets.ts";
@@ -14,6 +13,7 @@ import type { TargetName } from "../targets/target.ts";
 import { type WasmFeatures, wasmFeatures } from "../targets/wasm/features.ts";
 import { asJson } from "./output.ts";
 import { columns, styleFor, wrap } from "./text.ts";
+import { ownVersion, versionOf } from "./versions.ts";
 
 interface CompilerFacts {
   readonly path: string;
@@ -48,32 +48,6 @@ export interface Facts {
 }
 
 const LINE = 80;
-
-/** The version in the package.json above a module's file, null when the module is not there. */
-function versionOf(name: string): string | null {
-  try {
-    const file = createRequire(import.meta.url).resolve(name);
-    for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
-      const found = manifestIn(folder);
-      if (found?.name === name) return found.version ?? null;
-    }
-  } catch {
-    // Not installed.
-  }
-  return null;
-}
-
-function manifestIn(folder: string): { readonly name?: string; readonly version?: string } | undefined {
-  try {
-    return JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  } catch {
-    return undefined;
-  }
-}
-
-function ownVersion(): string {
-  return manifestIn(join(import.meta.dirname, "..", ".."))?.version ?? "unknown";
-}
 
 /** Compiled libraries that are kept, and what they take. */
 function cacheUse(folder: string): { entries: number; bytes: number } {
