@@ -52,6 +52,14 @@ const both = file(
 );
 const none = file("none.ts", "export const answer: number = 42;\n");
 
+test("lockstep --version says the version of the package", async () => {
+  const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
+  for (const option of ["--version", "-V"]) {
+    const { code, out } = await lockstep(option);
+    expect({ code, out: out.trim() }).toEqual({ code: 0, out: version });
+  }
+});
+
 describe.concurrent("envs", () => {
   test("lists all, within 80 columns, without colour into a pipe", async () => {
     const { code, out } = await lockstep("envs");
