@@ -42,7 +42,7 @@ const SCALAR_VALUE: { readonly [D in ScalarKind]: (v: string) => string } = {
 /** One line for every array of a signature. */
 const perArray = (signature: Signature, line: (k: number, p: ArrayParameter) => string): string[] =>
   signature.arrays.map((p, k) => line(k, p));
-const list = (signature: Signature, name = "a"): string => perArray(signature, (k) => `${name}${k}`).join(", ");
+const list = (signature: Signature): string => perArray(signature, (k) => `a${k}`).join(", ");
 
 /** Checks of one array: its kind, and its length n0.. against what is known of it. */
 function arrayChecks(signature: Signature, p: ArrayParameter, k: number): string[] {

@@ -74,7 +74,7 @@ const statement: fc.Memo<string> = fc.memo((depth) =>
         fc.tuple(block(), condition(2)).map(([s, c]) => `for (let i = 2; i >= 0; i--) { if (${c}) continue; ${s} }`),
         fc
           .tuple(block(), condition(2), fc.nat())
-          .map(([s, c, id]) => `let t${id} = 0; while (t${id} < 3) { t${id}++; ${s} if (${c}) break; }`),
+          .map(([s, c, id]) => `{ let t${id} = 0; while (t${id} < 3) { t${id}++; ${s} if (${c}) break; } }`),
         fc.tuple(condition(2), block()).map(([c, s]) => `${c} && (c += 1); ${s}`),
       ),
 );
