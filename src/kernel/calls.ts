@@ -1,6 +1,6 @@
 /**
- * @file Calls of what is built in: functions of numbers, arrays and their methods, `parallel`, `scan`, `assert`, `rng`; calls
- * of helpers and kernels are handed on to be inlined.
+ * @file Calls of what is built in: functions of numbers, arrays and their methods, `parallel`, `blocks`, `scan`,
+ * `assert`, `rng`; calls of helpers and kernels are handed on to be inlined.
  */
 import { subarray, wholeView } from "./access.ts";
 import { type Context, numberOf } from "./context.ts";
@@ -111,32 +111,27 @@ function assertion(cx: Context, given: CallArguments): Value {
 function parallel(cx: Context, given: CallArguments): Value {
   const [, body] = given.args;
   if (body?.kind !== "function") return refuse("parallelBody", given.span);
-  return independent(cx, body, given, cx.region?.kind === "blocks" ? undefined : cx.region, "parallel");
+  return independent(cx, body, given, "parallel");
 }
 
 /** A parallel loop around others; a plain one inside of any. */
 function blocks(cx: Context, given: CallArguments): Value {
   const [, body] = given.args;
   if (body?.kind !== "function") return refuse("blocksBody", given.span);
-  return independent(cx, body, given, cx.region, "blocks");
+  return independent(cx, body, given, "blocks");
 }
 
-/** A loop of independent iterations: a plain one where `within` is a loop whose iterations are lanes already. */
-function independent(
-  cx: Context,
-  body: FunctionValue,
-  given: CallArguments,
-  within: Region | undefined,
-  kind: "parallel" | "blocks",
-): Value {
+/** A loop of independent iterations; a plain one in a loop whose iterations may be lanes. */
+function independent(cx: Context, body: FunctionValue, given: CallArguments, kind: "parallel" | "blocks"): Value {
   const { span } = given;
   const count = number(given, 0);
-  if (within) {
-    const { index, steps } = iterations(cx, body, count, span, within);
+  const around = cx.region;
+  if (around && !(kind === "parallel" && around.kind === "blocks")) {
+    const { index, steps } = iterations(cx, body, count, span, around);
     cx.emit({ kind: "count", index, mark: { kind: "mark", used: false }, body: steps });
     return NOTHING;
   }
-  const region: Region = { kind, outer: cx.region };
+  const region: Region = { kind, outer: around };
   const { index, steps } = iterations(cx, body, count, span, region);
   const { body: checked, reductions } = findReductions(steps, region);
   cx.emit({ kind: "parallel", axis: "parallel", index, count, body: checked, reductions, span });

@@ -282,8 +282,8 @@ export interface Intrinsics {
   /** Runs `body` for 0..count-1; iterations are independent and may run side by side. */
   parallel(count: number, body: (i: number) => void): void;
   /**
-   * Runs `body` for 0..count-1 as `parallel` does, for iterations that are long: only threads share them out, and a
-   * `parallel` inside is a loop of its own.
+   * Runs `body` for 0..count-1 as `parallel` does, for iterations that are long: a `parallel` inside is a loop of its
+   * own, vectorised, and threads share out whole iterations.
    */
   blocks(count: number, body: (i: number) => void): void;
   /**

@@ -164,12 +164,11 @@ function takeArguments(signature: Signature): string[] {
   return [
     'if (typeof args !== "object" || args === null) helpers.notObject(args);',
     ...perArray(signature, (k, p) => `const a${k} = ${property("args", p.path)};`),
+    ...signature.scalars.map((p, k) => `const s${k} = ${property("args", p.path)};`),
+    // Only now: a property may be a getter that calls this very function.
     `const changed = ${changed};`,
     `if (changed) check(${list(signature)});`,
-    ...signature.scalars.flatMap((p, k) => [
-      `const s${k} = ${property("args", p.path)};`,
-      `if (${SCALAR_CHECK[p.dtype](`s${k}`)}) helpers.wrongScalar(${k}, s${k});`,
-    ]),
+    ...signature.scalars.map((p, k) => `if (${SCALAR_CHECK[p.dtype](`s${k}`)}) helpers.wrongScalar(${k}, s${k});`),
     `const foreign = changed && take(${list(signature)});`,
   ];
 }

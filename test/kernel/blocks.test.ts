@@ -60,6 +60,49 @@ describe("blocks", () => {
     for (const target of targets) for (const threads of [1, 2]) expect(run(target, n, threads)).toEqual(wanted);
   });
 
+  test("share an array that a block fills with the parallel loops inside", () => {
+    const spread = kernel(
+      { x: f32.array(), y: f32.array(), sums: f32.array() },
+      ({ x, y, sums }, { blocks, parallel }) => {
+        blocks(sums.length, (b) => {
+          const from = b * 256;
+          const first = new Float32Array(8);
+          for (let k = 0; k < 8; k++) first[k] = x[from + k]!;
+          let sum = 0;
+          parallel(256, (k) => {
+            y[from + k] = first[k & 7]!;
+            sum += first[(k * 3) & 7]!;
+          });
+          sums[b] = sum;
+        });
+      },
+      { name: "spread" },
+    );
+    const n = 40 * BLOCK;
+    const x = allocate(f32, n);
+    for (let i = 0; i < n; i++) x[i] = value(i);
+    for (const target of targets)
+      for (const threads of [1, 2]) {
+        const [y, sums] = [allocate(f32, n), allocate(f32, n / BLOCK)];
+        spread.on(target, { threads })({ x, y, sums });
+        expect(y.every((v, i) => v === x[i - (i % BLOCK) + (i & 7)])).toBe(true);
+        sums.forEach((sum, b) => {
+          const eight = x.subarray(b * BLOCK, b * BLOCK + 8).reduce((a, v) => a + v, 0);
+          expect(sum).toBeCloseTo(32 * eight, 2);
+        });
+      }
+  });
+
+  test("that sum up in themselves are shared out by threads, too", () => {
+    const machine = { vectorBytes: 32, vectorRegisters: 16, launches: true };
+    const threaded: boolean[] = [];
+    for (const f of functionsOf(lower(sift.ir(), machine)))
+      eachStmt(f.body, (s) => {
+        if (s.kind === "launch") threaded.push(s.threaded);
+      });
+    expect(threaded).toContain(true);
+  });
+
   /** A block lists some of its elements in a row of its own, so long as masks say, and changes the others. */
   const listing = (mask: number) =>
     kernel(

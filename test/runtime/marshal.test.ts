@@ -70,6 +70,23 @@ describe.each(TARGETS)("%s", (target) => {
     expect(Array.from(b.y)).toEqual(new Array(9).fill(0));
   });
 
+  it("works on its own arrays though a property calls it with others", () => {
+    const [a, b] = [own(4, 0), own(4, 10)];
+    run({ ...a, by: 1 });
+    const args = {
+      ...a,
+      get by() {
+        run({ ...b, by: 5 });
+        return 2;
+      },
+    };
+    run(args);
+    expect([Array.from(a.y), Array.from(b.y)]).toEqual([
+      [2, 3, 4, 5],
+      [15, 16, 17, 18],
+    ]);
+  });
+
   it("keeps bound arrays apart from those of calls", () => {
     const [a, b] = [own(4, 0), own(4, 10)];
     const bound = run.bind({ ...a, by: 1 });

@@ -278,7 +278,7 @@ function stepBody(vec: StepView, { parallel, blocks, rng, own }: Intrinsics): vo
     if (size > 7) vec.finalObs[to]![7] = vec.obs[from]![7]!;
   };
 
-  const count = ((n + block - 1) / block) | 0;
+  const blockCount = ((n + block - 1) / block) | 0;
   let stopped = false;
   for (let round = 0; round < rounds; round++) {
     if (stopped) break;
@@ -286,7 +286,7 @@ function stepBody(vec: StepView, { parallel, blocks, rng, own }: Intrinsics): vo
     const finalRow = (firstFinal + round) * n;
     const row = (first + round) * n;
     const actionRow = round * actionStride;
-    blocks(count, (here) => {
+    blocks(blockCount, (here) => {
       const from = here * block;
       const inBlock = Math.min(n - from, block);
       const waiting = nextStep ? listEnded(here, from, inBlock) : 0;

@@ -118,7 +118,6 @@ export class VecEnv<E extends Environment = Environment> {
       runningReturn: this.#runningReturn,
       key0: allocate(u32, n),
       key1: allocate(u32, n),
-      // A power of two, so that a mask keeps subscripts inside.
       list: allocate(i32, listLength(n)),
       episodes: this.episodes,
       steps: this.steps,

@@ -25,6 +25,7 @@ import {
 } from "../walk.ts";
 import { mayLeave } from "./exposed.ts";
 import { allOf, type Interval, Intervals, type Knowledge } from "./intervals.ts";
+import { renameLocals } from "./reductions.ts";
 import { rewriteFunctions } from "./rewrite.ts";
 
 type Access = Load | Store;
@@ -195,12 +196,20 @@ class BoundsPass {
     // Of accesses with the same test the first one names the place.
     const faults = new Map<Local, Stmt>();
     for (const [a, { fits, runs }] of guarded) {
-      if (!runs) return this.#stmt(s, always, false);
+      if (!runs) return withOwnLocals(s, this.#stmt(s, always, false));
       if (faults.has(fits)) continue;
       faults.set(fits, { kind: "fault", condition: and(runs, not(get(fits))), site: this.#site(a) });
     }
     return [...faults.values()];
   }
+}
+
+/** A second copy of a parallel loop, whose iterations' locals are not those of the first: each has one assignment. */
+function withOwnLocals(s: For, copy: Stmt[]): Stmt[] {
+  if (s.axis !== "parallel") return copy;
+  const reduced = new Set(s.reductions.map((r) => r.local));
+  const own = [s.index, ...assignedLocals(s.body)].filter((l) => !reduced.has(l));
+  return [...renameLocals(copy, new Map(own.map((l) => [l, local(l.name, l.dtype)])))];
 }
 
 /** What is tested of an access before a loop: that it fits its buffer, and whether the loop is sure to make it. */

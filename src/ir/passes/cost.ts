@@ -53,7 +53,10 @@ function weigh(s: Stmt, weight: Weight): number {
 export type Known = (e: Expr) => number | undefined;
 const constants: Known = (e) => (e.kind === "const" ? e.value : undefined);
 
-/** Locals that hold the lesser of a constant and something else: what they are at most, and mostly are. */
+/**
+ * Locals that hold the lesser of a constant and something else: what they are at most, and mostly are. One that is set
+ * again keeps its limit, as estimates may.
+ */
 type Limits = Map<Local, number>;
 function noteLimit(s: Stmt, limits: Limits): void {
   if (s.kind !== "assign" || s.value.kind !== "binary" || s.value.op !== "min") return;

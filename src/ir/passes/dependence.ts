@@ -5,8 +5,8 @@
  * that are certain (an error), stores through computed subscripts (kept in order, on one thread), and buffers of which
  * iteration i touches only elements base + i * stride (whose neighbours may be rewritten with what they held).
  */
-import type { Buffer, Expr, For, Load, Local, Store } from "../nodes.ts";
-import { assignedLocals, eachExpr, eachStmt, eachStmtExpr, structuralKey } from "../walk.ts";
+import type { Buffer, Expr, For, Load, Local, Stmt, Store } from "../nodes.ts";
+import { assignedLocals, eachExpr, eachStmt, eachStmtExpr, structuralKey, usedBuffers } from "../walk.ts";
 
 /** A subscript as base + i * stride, where base does not depend on the iteration: what is known of it. */
 export interface Affine {
@@ -63,9 +63,10 @@ export class AffineForms {
     }
     if (e.kind !== "binary" || e.op !== "add") return false;
     return [[e.a, e.b] as const, [e.b, e.a] as const].some(([row, within]) => {
-      const stride = this.of(row)?.stride ?? 0;
+      const stride = Math.abs(this.of(row)?.stride ?? 0);
       const most = within.kind === "binary" && within.op === "and" && within.b.kind === "const" ? within.b.value : -1;
-      return most >= 0 && most < Math.abs(stride);
+      // Products of larger numbers wrap.
+      return most >= 0 && most < stride && stride < 2 ** 31;
     });
   }
 
@@ -107,7 +108,7 @@ export class AffineForms {
         return isNumber(factor) ? scaled(other, factor.offset) : undefined;
       }
       case "shl":
-        return isNumber(b) ? scaled(a, 2 ** b.offset) : undefined;
+        return isNumber(b) ? scaled(a, 2 ** (b.offset & 31)) : undefined;
       default:
         return undefined;
     }
@@ -189,6 +190,20 @@ const isOwn = (a: SharedAccess): boolean =>
 /** Whether pieces of the loop may run at the same time: no stores through computed subscripts. */
 export function mayThread(loop: For): boolean {
   return [...sharedAccesses(loop).values()].every((list) => list.every((a) => !isStore(a) || isOwn(a)));
+}
+
+/** Local arrays that statements fill. */
+export function filledArrays(body: readonly Stmt[]): Set<Buffer> {
+  const filled = new Set<Buffer>();
+  eachStmt(body, (s) => {
+    if (s.kind === "store" && s.buffer.space === "local") filled.add(s.buffer);
+  });
+  return filled;
+}
+/** Whether a loop reads a local array of the iteration around it: lanes have arrays of their own only. */
+export function readsArraysAround(loop: For): boolean {
+  const own = filledArrays(loop.body);
+  return [...usedBuffers(loop.body)].some((b) => b.space === "local" && !own.has(b));
 }
 
 /** Whether lanes may run side by side: a buffer stored through computed subscripts is touched by nothing else. */

@@ -2,7 +2,8 @@
  * @file The reductions pass: parallel loops that reduce become a parallel loop over shards.
  *
  * Each shard runs a `partial` loop and leaves its totals in a small temp buffer; a serial loop then combines the
- * shards from first to last. Shards depend on the iteration count alone, so threads may take them in any order.
+ * shards from first to last. Shards depend on the iteration count alone, so threads may take them in any order. Inside of
+ * another parallel loop shards run one after the other, and totals are the iteration's own.
  * `lowerPartials` turns what is left of `partial` loops into scalar code, for targets without vectors.
  */
 import {
@@ -22,10 +23,10 @@ import {
   store,
   sub,
 } from "../build.ts";
-import type { Buffer, Expr, For, Local, Module, Reduction, Stmt } from "../nodes.ts";
+import type { Buffer, Expr, For, Label, Local, Module, Reduction, Stmt } from "../nodes.ts";
 import { reduceIdentity, shardCountOf, shardLengthOf } from "../reduce.ts";
 import { type DType, MAX_SHARDS, REDUCE_PARTIALS, STORED_TYPE } from "../types.ts";
-import { mapExprsIn, mapStmts } from "../walk.ts";
+import { mapExprsIn, mapStmts, stmtBodies } from "../walk.ts";
 import { rewriteFunctions } from "./rewrite.ts";
 
 /** A bool is an i32 in memory. */
@@ -36,16 +37,16 @@ export const fromMemory = (dtype: DType, value: Expr): Expr =>
 export const identityOf = (r: Reduction, lanes = 1): Expr =>
   constant(r.local.dtype, reduceIdentity(r.op, r.local.dtype), lanes);
 
-function shardLoop(s: For): Stmt[] {
+function shardLoop(s: For, isInner: boolean): Stmt[] {
   const b = new Builder();
   const n = b.let("n", binary("max", sub(s.end, s.begin), i32(0)));
   const count = b.let("shards", shardCountOf(n));
   const length = b.let("shardLength", shardLengthOf(n, count));
   const begin = b.let("begin", s.begin);
   const totals = s.reductions.map((r) =>
-    buffer(`${r.local.name}.totals`, STORED_TYPE[r.local.dtype], "temp", MAX_SHARDS),
+    buffer(`${r.local.name}.totals`, STORED_TYPE[r.local.dtype], isInner ? "local" : "temp", MAX_SHARDS),
   );
-  b.for("shard", { begin: i32(0), end: count, axis: "parallel" }, (shard) => {
+  b.for("shard", { begin: i32(0), end: count, axis: isInner ? "serial" : "parallel" }, (shard) => {
     const first = b.let("first", binary("mul", shard, length));
     const last = b.let("last", binary("min", n, add(first, length)));
     // Private copies of the reduced locals, so that the loop's body, as a function of its own, has its own.
@@ -92,13 +93,24 @@ export function renameLocals(body: readonly Stmt[], to: ReadonlyMap<Local, Local
   );
 }
 
+/** The labels of loops that lie inside of parallel ones. */
+function innerLoops(body: readonly Stmt[], inside = false, found = new Set<Label>()): Set<Label> {
+  for (const s of body) {
+    if (inside && s.kind === "for") found.add(s.label);
+    const within = inside || (s.kind === "for" && s.axis === "parallel");
+    for (const list of stmtBodies(s)) innerLoops(list, within, found);
+  }
+  return found;
+}
+
 export function shardReductions(module: Module): Module {
-  return rewriteFunctions(module, (f) => ({
-    ...f,
-    body: mapStmts(f.body, (s) =>
-      s.kind === "for" && s.axis === "parallel" && s.reductions.length ? shardLoop(s) : s,
-    ),
-  }));
+  return rewriteFunctions(module, (f) => {
+    const inner = innerLoops(f.body);
+    const body = mapStmts(f.body, (s) =>
+      s.kind === "for" && s.axis === "parallel" && s.reductions.length ? shardLoop(s, inner.has(s.label)) : s,
+    );
+    return { ...f, body };
+  });
 }
 
 /** The partials of a shard in memory: loaded, combined and stored around every iteration. */

@@ -9,9 +9,9 @@
 import { add, assign, Builder, binary, buffer, get, i32, lane, local, mul, shuffle, splat, sub } from "../build.ts";
 import type { Assign, Buffer, Expr, For, Local, Module, Recur, Stmt } from "../nodes.ts";
 import { SCAN_BLOCK } from "../types.ts";
-import { assignedLocals, eachExpr, eachStmt, mapExprsIn, mapStmts, usedBuffers } from "../walk.ts";
+import { assignedLocals, eachExpr, eachStmt, mapExprsIn, mapStmts } from "../walk.ts";
 import { costOf } from "./cost.ts";
-import { mayThread, sharedAccesses } from "./dependence.ts";
+import { filledArrays, mayThread, readsArraysAround, sharedAccesses } from "./dependence.ts";
 import { exposedReads } from "./exposed.ts";
 import { LaneCode, LaneFacts, NotVectorisable } from "./lanes.ts";
 import { renameLocals } from "./reductions.ts";
@@ -51,15 +51,6 @@ const both = (b: Builder, second: LinearMap, first: LinearMap): LinearMap => ({
 
 // Scalar code
 
-/** Local buffers that a body fills: each iteration has its own. */
-function ownBuffers(body: readonly Stmt[]): Set<Buffer> {
-  const own = new Set<Buffer>();
-  eachStmt(body, (s) => {
-    if (s.kind === "store" && s.buffer.space === "local") own.add(s.buffer);
-  });
-  return own;
-}
-
 function renameBuffers(body: readonly Stmt[], to: ReadonlyMap<Buffer, Buffer>): readonly Stmt[] {
   if (to.size === 0) return body;
   const place = (b: Buffer): Buffer => to.get(b) ?? b;
@@ -82,7 +73,7 @@ function copyOf(b: Builder, s: For, index: Expr): { body: readonly Stmt[]; index
 function scalarBlock(b: Builder, s: For): void {
   const copies = Array.from({ length: SCAN_BLOCK }, (_, k) => {
     const { body } = copyOf(b, s, add(get(s.index), i32(k)));
-    const buffers = [...ownBuffers(body)].map((x): [Buffer, Buffer] => [
+    const buffers = [...filledArrays(body)].map((x): [Buffer, Buffer] => [
       x,
       buffer(x.name, x.storage, "local", x.length),
     ]);
@@ -261,7 +252,7 @@ function halvesOf(s: For): Halves | undefined {
   });
   const again = repeatable(s, before.statements, exposedReads(behind.statements, [s.index, before.recur.local]));
   // Each half would have local arrays of its own; and faults would be seen in another order.
-  if (faults || !again || ownBuffers(s.body).size > 0) return undefined;
+  if (faults || !again || filledArrays(s.body).size > 0) return undefined;
   return {
     recur: before.recur,
     front: { ...s, body: [...before.statements, before.recur] },
@@ -349,9 +340,7 @@ interface Range {
 
 function vectorBlocks(b: Builder, s: For, range: Range, machine: ScanMachine): void {
   if (!mayThread(s)) throw new NotVectorisable("it stores through computed subscripts");
-  const own = ownBuffers(s.body);
-  for (const x of usedBuffers(s.body))
-    if (x.space === "local" && !own.has(x)) throw new NotVectorisable("it reads an array of the iteration around it");
+  if (readsArraysAround(s)) throw new NotVectorisable("it reads an array of the iteration around it");
   const stride = strideOf(s);
   const halves = machine.vectorBytes >= 32 ? halvesOf(s) : undefined;
   if (halves) return overlapped(b, s, halves, range, stride);

@@ -10,7 +10,7 @@ import type { Buffer, Expr, For, Local, Module, Stmt } from "../nodes.ts";
 import { REDUCE_PARTIALS, SHARD_ALIGN } from "../types.ts";
 import { assignedLocals, eachStmt, withBodies } from "../walk.ts";
 import { costOf } from "./cost.ts";
-import { AffineForms, mayVectorise } from "./dependence.ts";
+import { AffineForms, mayVectorise, readsArraysAround } from "./dependence.ts";
 import { exposedReads } from "./exposed.ts";
 import { LaneCode, LaneFacts, NotVectorisable } from "./lanes.ts";
 import { fromMemory, identityOf, PartialsInMemory, renameLocals, toMemory } from "./reductions.ts";
@@ -203,6 +203,7 @@ function vectorised(s: For, machine: VectorMachine): Stmt[] {
   const lanes = machine.vectorBytes / 4;
   try {
     if (!mayVectorise(s)) throw new NotVectorisable("it stores through computed subscripts what it also reads");
+    if (readsArraysAround(s)) throw new NotVectorisable("it reads an array of the iteration around it");
     const vectors = interleave(s, machine);
     if (s.axis === "partial") return partialLoop(s, lanes * Math.min(vectors, mostVectors(s, lanes)));
     return vectorLoop(s, vectors > 1 ? [lanes * vectors, lanes] : [lanes]);
