@@ -33,14 +33,14 @@ const COMMANDS: { readonly [name: string]: () => Promise<Add> } = {
 async function makeProgram(first: string | undefined, exit: Exit): Promise<Command> {
   const program = new Command("lockstep")
     .description("Reinforcement learning that compiles: train, look, measure.")
-    .version(ownVersion(), "-V, --version", "the version of this package")
     .enablePositionalOptions()
     .showSuggestionAfterError()
     .exitOverride();
-  const isKnown = first !== undefined && Object.hasOwn(COMMANDS, first);
+  const known = first !== undefined && Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined;
+  if (!known) program.version(ownVersion(), "-V, --version", "the version of this package");
   const isVersion = first === "--version" || first === "-V";
   // Help and suggestions need all of them.
-  const loaders = isKnown ? [COMMANDS[first] as () => Promise<Add>] : isVersion ? [] : Object.values(COMMANDS);
+  const loaders = known ? [known] : isVersion ? [] : Object.values(COMMANDS);
   for (const add of await Promise.all(loaders.map((load) => load()))) add(program, exit);
   return program;
 }

@@ -26,7 +26,7 @@ import type {
 import { combinePartials, recurrence, reduceIdentity, shardLength } from "./reduce.ts";
 import { binaryValue, convertValue, fmaValue, roundTo, unaryValue } from "./scalar.ts";
 import { REDUCE_PARTIALS, SCAN_BLOCK } from "./types.ts";
-import { eachStmt } from "./walk.ts";
+import { filledLocals } from "./walk.ts";
 
 export { newArray, type TypedArray } from "./arrays.ts";
 export { RaceError } from "./machine.ts";
@@ -358,15 +358,6 @@ class Frame {
 
 const at = (list: readonly number[] | undefined, k: number): number =>
   (list as number[])[k % (list as number[]).length] as number;
-
-/** Local buffers that statements store to. */
-function filledLocals(body: readonly Stmt[]): Set<Buffer> {
-  const found = new Set<Buffer>();
-  eachStmt(body, (s) => {
-    if (s.kind === "store" && s.buffer.space === "local") found.add(s.buffer);
-  });
-  return found;
-}
 
 /** What the entry is called with: an array for each of its buffers, a number for each parameter. */
 export interface InterpretArguments {

@@ -387,6 +387,15 @@ export function usedBuffers(body: readonly Stmt[]): Set<Buffer> {
   return found;
 }
 
+/** Local buffers that statements store to. */
+export function filledLocals(body: readonly Stmt[]): Set<Buffer> {
+  const found = new Set<Buffer>();
+  eachStmt(body, (s) => {
+    if (s.kind === "store" && s.buffer.space === "local") found.add(s.buffer);
+  });
+  return found;
+}
+
 /** The functions of a module, callees before callers, the entry last; with whether each runs others. */
 export function callersOf(module: Module): Map<Func, boolean> {
   const found = new Map<Func, boolean>();

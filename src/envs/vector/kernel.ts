@@ -238,11 +238,16 @@ function stepBody(vec: StepView, { parallel, blocks, rng, own }: Intrinsics): vo
   parallel(given, (k) => {
     wrong = Math.min(wrong, vec.valid(vec.actions[k]) ? given : k);
   });
-  let over = n;
-  if (!sameStep && !nextStep)
+  /** The first environment whose episode has ended, or n. */
+  const firstEnded = (): number => {
+    let found = n;
     parallel(n, (i) => {
-      over = Math.min(over, vec.ended[i] ? i : n);
+      found = Math.min(found, vec.ended[i] ? i : n);
     });
+    return found;
+  };
+  let over = n;
+  if (!sameStep && !nextStep) over = firstEnded();
   control[0] = wrong < given ? wrong : over;
   control[1] = wrong < given ? 1 : over < n ? 2 : 0;
   if (wrong < given || over < n) return;
@@ -336,12 +341,6 @@ function stepBody(vec: StepView, { parallel, blocks, rng, own }: Intrinsics): vo
       });
     });
     control[2] = round + 1;
-    if (!sameStep && !nextStep) {
-      let ended = 0;
-      parallel(n, (i) => {
-        ended = Math.max(ended, vec.ended[i] ? 1 : 0);
-      });
-      stopped = ended > 0;
-    }
+    if (!sameStep && !nextStep) stopped = firstEnded() < n;
   }
 }

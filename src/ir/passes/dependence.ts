@@ -5,8 +5,8 @@
  * that are certain (an error), stores through computed subscripts (kept in order, on one thread), and buffers of which
  * iteration i touches only elements base + i * stride (whose neighbours may be rewritten with what they held).
  */
-import type { Buffer, Expr, For, Load, Local, Stmt, Store } from "../nodes.ts";
-import { assignedLocals, eachExpr, eachStmt, eachStmtExpr, structuralKey, usedBuffers } from "../walk.ts";
+import type { Buffer, Expr, For, Load, Local, Store } from "../nodes.ts";
+import { assignedLocals, eachExpr, eachStmt, eachStmtExpr, filledLocals, structuralKey, usedBuffers } from "../walk.ts";
 
 /** A subscript as base + i * stride, where base does not depend on the iteration: what is known of it. */
 export interface Affine {
@@ -192,17 +192,9 @@ export function mayThread(loop: For): boolean {
   return [...sharedAccesses(loop).values()].every((list) => list.every((a) => !isStore(a) || isOwn(a)));
 }
 
-/** Local arrays that statements fill. */
-export function filledArrays(body: readonly Stmt[]): Set<Buffer> {
-  const filled = new Set<Buffer>();
-  eachStmt(body, (s) => {
-    if (s.kind === "store" && s.buffer.space === "local") filled.add(s.buffer);
-  });
-  return filled;
-}
 /** Whether a loop reads a local array of the iteration around it: lanes have arrays of their own only. */
 export function readsArraysAround(loop: For): boolean {
-  const own = filledArrays(loop.body);
+  const own = filledLocals(loop.body);
   return [...usedBuffers(loop.body)].some((b) => b.space === "local" && !own.has(b));
 }
 

@@ -9,9 +9,9 @@
 import { add, assign, Builder, binary, buffer, get, i32, lane, local, mul, shuffle, splat, sub } from "../build.ts";
 import type { Assign, Buffer, Expr, For, Local, Module, Recur, Stmt } from "../nodes.ts";
 import { SCAN_BLOCK } from "../types.ts";
-import { assignedLocals, eachExpr, eachStmt, mapExprsIn, mapStmts } from "../walk.ts";
+import { assignedLocals, eachExpr, eachStmt, filledLocals, mapExprsIn, mapStmts } from "../walk.ts";
 import { costOf } from "./cost.ts";
-import { filledArrays, mayThread, readsArraysAround, sharedAccesses } from "./dependence.ts";
+import { mayThread, readsArraysAround, sharedAccesses } from "./dependence.ts";
 import { exposedReads } from "./exposed.ts";
 import { LaneCode, LaneFacts, NotVectorisable } from "./lanes.ts";
 import { renameLocals } from "./reductions.ts";
@@ -73,7 +73,7 @@ function copyOf(b: Builder, s: For, index: Expr): { body: readonly Stmt[]; index
 function scalarBlock(b: Builder, s: For): void {
   const copies = Array.from({ length: SCAN_BLOCK }, (_, k) => {
     const { body } = copyOf(b, s, add(get(s.index), i32(k)));
-    const buffers = [...filledArrays(body)].map((x): [Buffer, Buffer] => [
+    const buffers = [...filledLocals(body)].map((x): [Buffer, Buffer] => [
       x,
       buffer(x.name, x.storage, "local", x.length),
     ]);
@@ -252,7 +252,7 @@ function halvesOf(s: For): Halves | undefined {
   });
   const again = repeatable(s, before.statements, exposedReads(behind.statements, [s.index, before.recur.local]));
   // Each half would have local arrays of its own; and faults would be seen in another order.
-  if (faults || !again || filledArrays(s.body).size > 0) return undefined;
+  if (faults || !again || filledLocals(s.body).size > 0) return undefined;
   return {
     recur: before.recur,
     front: { ...s, body: [...before.statements, before.recur] },
