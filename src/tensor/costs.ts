@@ -11,6 +11,9 @@ const SMALL = 8;
 const SMALL_COST = 300;
 /** Products that are added up, at most, where a matrix product is written out in the loop that uses it; and its columns, at least. */
 const SMALL_PRODUCT = { inner: 3, columns: 8 } as const;
+/** Columns of a product, at most, that are too few for sums in the order of its inner axis; and its sums instead. */
+const THIN_COLUMNS = 7;
+export const THIN_SUMS = 8;
 /** Operations from which on a value whose elements a view repeats is kept in memory. */
 const DEAR_REPEATED = 4;
 
@@ -61,6 +64,13 @@ export function isSmallReduction(node: ReduceNode): boolean {
 /** Whether a matrix product adds up so few products that it can be written out. */
 export const isSmallProduct = ({ a, shape }: MatmulNode): boolean =>
   (a.shape[1] as number) <= SMALL_PRODUCT.inner && (shape[1] as number) >= SMALL_PRODUCT.columns;
+
+/** Whether a matrix product has so few columns that each has several sums. */
+export function isThin({ a, b }: MatmulNode): boolean {
+  const inner = a.shape[1] as number;
+  const long = inner >= 2 * THIN_SUMS && inner % THIN_SUMS === 0;
+  return long && (b.shape[1] as number) <= THIN_COLUMNS && !isTurned(a);
+}
 
 /** Whether a view shows elements several times that are dear enough to be computed once and kept in memory. */
 export const isDearlyRepeated = (view: ViewNode): boolean =>

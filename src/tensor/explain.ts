@@ -79,8 +79,8 @@ const known = (e: Expr): number | undefined => (e.kind === "const" ? e.value : u
 /** Operations of one run of a step; the numbers of loops around it do not matter. */
 function operationsOf(step: Step, machine: TileMachine, around: readonly Block[]): number {
   if (step.kind === "matmul") {
-    const { a, shape } = step.result.node;
-    return 2 * elementsOf(shape) * (a.shape[1] as number);
+    const { a, shape, parts = 1 } = step.result.node;
+    return (2 * elementsOf(shape) * (a.shape[1] as number)) / parts;
   }
   return floatOperationsOf(
     emitModule("cost", [step], [], machine, new Map(around.map((block) => [block, i32(0)]))).entry.body,

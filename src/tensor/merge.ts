@@ -54,6 +54,7 @@ type Lists = [List, List];
 function joinedReductions(a: ReduceStep, b: ReduceStep): Step | undefined {
   const [x, y] = [a.results[0]?.node, b.results[0]?.node];
   if (!x || !y || !sameShape(x.input.shape, y.input.shape) || !sameShape(x.axes, y.axes)) return undefined;
+  if (x.parts !== y.parts) return undefined;
   const before = a.results.map((p) => seeing(p, a));
   const after = b.results.map((p) => seeing(p, b));
   const apart = after.every(({ node, where }) =>

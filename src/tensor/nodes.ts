@@ -88,12 +88,22 @@ export interface ReduceNode extends NodeBase {
   readonly op: ReduceKind;
   readonly input: Node;
   readonly axes: readonly number[];
+  readonly parts?: Parts;
 }
-/** [m, k] times [k, n]: for each element the products are added in the order of k, onto zero. */
+/**
+ * Sums over the rows of a batch in so many parts: the shape is [parts, elements of the sum]. Only the scheduler makes
+ * these (parts.ts).
+ */
+type Parts = number;
+/**
+ * [m, k] times [k, n]: for each element the products are added in the order of k, onto zero; where columns are few, to
+ * eight sums by turns, which are then added by halves (costs.ts, isThin).
+ */
 export interface MatmulNode extends NodeBase {
   readonly kind: "matmul";
   readonly a: Node;
   readonly b: Node;
+  readonly parts?: Parts;
 }
 /** Rows of the input, as the index says: shape of the index, then that of a row. */
 export interface GatherNode extends NodeBase {

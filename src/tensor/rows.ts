@@ -9,24 +9,11 @@
  */
 import type { Buffer } from "../ir/nodes.ts";
 import { isTurned } from "./costs.ts";
-import { inputsOf, type Node } from "./nodes.ts";
+import { inputsOf, type MatmulNode, type Node, type ViewNode } from "./nodes.ts";
+import { blockOf } from "./parts.ts";
 import { type Location, type Lookup, type RowStep, type Step, valuesOf } from "./plan.ts";
 import { eachRead } from "./reach.ts";
 import { elementsOf } from "./shape.ts";
-
-/** Rows from which on a group pays. */
-const LEAST_ROWS = 256;
-/** Rows of a block: few enough to stay in near caches, enough for whole tiles of products. */
-const MOST_IN_BLOCK = 128;
-/** Blocks of a group: enough to share out. */
-const LEAST_BLOCKS = 4;
-
-/** Rows that go together: a part of all of them without remainder, or none where there is no such part. */
-function blockOf(rows: number): number | undefined {
-  for (let block = Math.min(MOST_IN_BLOCK, Math.floor(rows / LEAST_BLOCKS)); block >= MOST_IN_BLOCK / 4; block--)
-    if (rows % block === 0) return block;
-  return undefined;
-}
 
 /** A part of a buffer that a step touches. */
 interface Access {
@@ -38,18 +25,28 @@ interface Access {
 const layoutOf = ({ offset }: Location, node: Node, rows: number): string =>
   `${offset} ${elementsOf(node.shape) / rows}`;
 
+/** How many rows a sum in parts goes through. */
+const summedRows = (node: Node): number | undefined =>
+  node.kind === "matmul" && node.parts
+    ? node.a.shape[1]
+    : node.kind === "reduce" && node.parts
+      ? node.input.shape[0]
+      : undefined;
+/** What of a product's first factor is read row by row. */
+const firstFactor = ({ a, parts }: MatmulNode): Node => (parts ? (a as ViewNode).input : a);
+
 /** How many rows a step goes through one by one; undefined when it does not, or they are few. */
 function rowsOf(step: Step): number | undefined {
   const [first] = valuesOf(step);
-  const rows = first?.node.shape[0] ?? 0;
-  if (!first || rows < LEAST_ROWS || blockOf(rows) === undefined) return undefined;
+  const rows = first ? (summedRows(first.node) ?? first.node.shape[0] ?? 0) : 0;
+  if (!first || blockOf(rows) === undefined) return undefined;
   switch (step.kind) {
     case "map":
       return step.stores.flat().some(({ row }) => row) ? undefined : rows;
     case "reduce":
-      return step.results.some(({ node }) => node.axes.includes(0)) ? undefined : rows;
+      return step.results.some(({ node }) => !node.parts && node.axes.includes(0)) ? undefined : rows;
     case "matmul":
-      return isTurned(step.result.node.a) ? undefined : rows;
+      return !step.result.node.parts && isTurned(step.result.node.a) ? undefined : rows;
     default:
       return undefined;
   }
@@ -98,8 +95,8 @@ function accessesOf(step: Step, rows: number | undefined): Access[] {
     if (row) readsOf(row, where, false);
     if (step.kind === "map") readsOf(node, where, rows !== undefined, into);
     else if (node.kind === "matmul") {
-      readsOf(node.a, where, rows !== undefined);
-      readsOf(node.b, where, false);
+      readsOf(firstFactor(node), where, rows !== undefined);
+      readsOf(node.b, where, node.parts !== undefined);
     } else for (const x of inputsOf(node)) readsOf(x, where, rows !== undefined);
   }
   return found;

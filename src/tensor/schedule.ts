@@ -10,8 +10,19 @@ import { writtenBuffers } from "../runtime/signature.ts";
 import { costOf, isDearlyRepeated, isSmallProduct, isSmallReduction, isTurned } from "./costs.ts";
 import { Locations, rowsFrom } from "./locations.ts";
 import { merged } from "./merge.ts";
-import type { AssignEffect, Block, CallEffect, Effect, Node, ReadNode, Stored } from "./nodes.ts";
+import type {
+  AssignEffect,
+  Block,
+  CallEffect,
+  Effect,
+  MatmulNode,
+  Node,
+  ReadNode,
+  ReduceNode,
+  Stored,
+} from "./nodes.ts";
 import { inputsOf } from "./nodes.ts";
+import { inParts } from "./parts.ts";
 import type { Location, Placed, Places, Step, Work } from "./plan.ts";
 import {
   countUses,
@@ -348,15 +359,13 @@ export class Scheduler {
         this.#place(node.a.kind === "view" ? node.a.input : node.a);
         // A product packs a matrix that lies column after column, and needs no copy of it.
         this.#place(node.b.kind === "view" && isTurned(node.b) ? node.b.input : node.b);
-        this.#push({ kind: "matmul", result: { node, into: this.#reserve(node, wanted) } });
-        return;
+        return this.#sum(node, wanted, (own, into) => this.#push({ kind: "matmul", result: { node: own, into } }));
       case "reduce":
         this.#prepare(node.input);
         // A sum of all elements goes through them in their order, whatever they are computed of.
         if (elementsOf(node.shape) === 1 && !isFlat(node.input, node.input.shape, this.#locations))
           this.#place(node.input);
-        this.#push({ kind: "reduce", results: [{ node, into: this.#reserve(node, wanted) }] });
-        return;
+        return this.#sum(node, wanted, (own, into) => this.#push({ kind: "reduce", results: [{ node: own, into }] }));
       case "scatter":
       case "unview":
         for (const x of inputsOf(node)) this.#prepare(x);
@@ -372,6 +381,18 @@ export class Scheduler {
     const into = wanted ?? this.#places.fresh(node);
     this.#push({ kind: "map", stores: [[{ node, into }]] });
     this.#locations.set(node, into);
+  }
+  /** A sum, as a whole or in parts. */
+  #sum<N extends MatmulNode | ReduceNode>(
+    node: N,
+    wanted: Location | undefined,
+    push: (node: N, into: Location) => void,
+  ): void {
+    const split = inParts(node);
+    if (split) push(split.parts, this.#reserve(split.parts, undefined));
+    const into = this.#reserve(node, wanted);
+    if (split) this.#push({ kind: "reduce", results: [{ node: split.total, into }] });
+    else push(node, into);
   }
   /** Operands of a value that is about to be computed, as far as they are used in its loops. */
   #prepareOperand(node: Node, x: Node): void {

@@ -1,6 +1,6 @@
 /**
- * @file Matrix products: every shape gives the bits of a plain loop in the order of the inner axis, whatever the tile, the
- * target and the number of threads.
+ * @file Matrix products: every shape gives the bits of plain loops in the order that shapes alone determine, whatever the
+ * tile, the target and the number of threads.
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -28,21 +28,47 @@ const numbers = (count: number, seed: number): Float32Array =>
 
 const factors = ({ m, k, n }: Case) => ({ a: numbers(m * k, 1), b: numbers(k * n, 2) });
 
-/** In the order of the inner axis, every product and every sum rounded. */
-function plain({ m, k, n, turned }: Case): Float32Array {
-  const { a, b } = factors({ m, k, n, turned });
-  const out = new Float32Array(m * n);
-  for (let i = 0; i < m; i++)
-    for (let j = 0; j < n; j++) {
-      let sum = 0;
-      for (let p = 0; p < k; p++) {
-        const x = a[turned.includes("a") ? p * m + i : i * k + p] as number;
-        const y = b[turned.includes("b") ? j * k + p : p * n + j] as number;
-        sum = Math.fround(sum + Math.fround(x * y));
-      }
-      out[i * n + j] = sum;
-    }
-  return out;
+const added = (xs: readonly number[]): number => xs.reduce((sum, x) => Math.fround(sum + x), 0);
+
+/** Eight sums by turns, added by halves. */
+function byTurns(xs: readonly number[]): number {
+  let sums = Array.from({ length: 8 }, (_, r) => added(xs.filter((_, p) => p % 8 === r)));
+  while (sums.length > 1) {
+    const half = sums.length / 2;
+    sums = sums.slice(0, half).map((x, r) => Math.fround(x + (sums[r + half] as number)));
+  }
+  return sums[0] as number;
+}
+
+/** How the products of a result are added up: in their order, by turns where columns are few, in parts where rows are many. */
+function orderOf({ m, k, n, turned }: Case): (xs: readonly number[]) => number {
+  if (!turned.includes("a")) return n < 8 && k >= 16 && k % 8 === 0 ? byTurns : added;
+  const block = Array.from({ length: 97 }, (_, i) => 128 - i).find((size) => size <= k / 4 && k % size === 0);
+  const isInParts = k >= 256 && block && (n % 16 === 0 || (n <= 4 && m >= 16)) && (k / block) * m * n <= 2 ** 17;
+  if (!isInParts) return added;
+  return (xs) =>
+    added(Array.from({ length: k / block }, (_, part) => added(xs.slice(part * block, (part + 1) * block))));
+}
+
+/** Every product and every sum rounded; computed once. */
+function plain(one: Case): Float32Array {
+  const found = known.get(named(one)) ?? summed(one);
+  known.set(named(one), found);
+  return found;
+}
+const known = new Map<string, Float32Array>();
+function summed(one: Case): Float32Array {
+  const { m, k, n, turned } = one;
+  const { a, b } = factors(one);
+  const order = orderOf(one);
+  const product = (i: number, j: number, p: number): number => {
+    const x = a[turned.includes("a") ? p * m + i : i * k + p] as number;
+    const y = b[turned.includes("b") ? j * k + p : p * n + j] as number;
+    return Math.fround(x * y);
+  };
+  return Float32Array.from({ length: m * n }, (_, e) =>
+    order(Array.from({ length: k }, (_, p) => product(Math.floor(e / n), e % n, p))),
+  );
 }
 
 const build =
@@ -76,9 +102,21 @@ const SHAPES: readonly Case[] = [
   { m: 26, k: 100, n: 90, turned: "ab" },
   { m: 104, k: 70, n: 128, turned: "a" },
   // Long enough for blocks of the inner axis: as the second factor lies, and packed; the last block is shorter.
-  { m: 64, k: 300, n: 64, turned: "a" },
+  { m: 64, k: 307, n: 64, turned: "a" },
   { m: 21, k: 530, n: 17, turned: "a" },
-  { m: 60, k: 300, n: 272, turned: "a" },
+  { m: 60, k: 307, n: 272, turned: "a" },
+  // Sums over many rows, in parts; the last one has too many elements for that.
+  { m: 64, k: 1024, n: 64, turned: "a" },
+  { m: 64, k: 512, n: 2, turned: "a" },
+  { m: 17, k: 300, n: 3, turned: "a" },
+  { m: 5, k: 256, n: 48, turned: "ab" },
+  { m: 129, k: 256, n: 256, turned: "a" },
+  // Few columns: several rows to a tile, a rest of them, all widths.
+  { m: 1, k: 16, n: 1, turned: "" },
+  { m: 7, k: 24, n: 5, turned: "b" },
+  { m: 39, k: 64, n: 1, turned: "" },
+  { m: 22, k: 40, n: 2, turned: "b" },
+  { m: 9, k: 16, n: 7, turned: "" },
 ];
 const named = ({ m, k, n, turned }: Case): string => `${m} x ${k} x ${n}${turned && ` with ${turned} turned`}`;
 

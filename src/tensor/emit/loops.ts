@@ -4,21 +4,37 @@
 import { type Builder, i32 } from "../../ir/build.ts";
 import type { Expr } from "../../ir/nodes.ts";
 import { elementsOf, type Shape } from "../shape.ts";
-import { combinations, plus } from "./elements.ts";
+import { combinations, plus, times } from "./elements.ts";
 
 /** A last axis from this size on is worth vectors of neighbouring elements. */
 export const WIDE = 8;
 /** Elements beside the vector axis up to which a loop's body is written out for each. */
 const WRITTEN_OUT = 16;
 
-/** The rows that are computed: so many from the first on. */
+/** The rows that are computed: so many from the first on. Windows have numbers. */
 export interface Window {
+  readonly number: Expr;
   readonly first: Expr;
   readonly count: number;
 }
 /** A shape of so many rows as a window has. */
 export const windowed = (shape: Shape, window: Window | undefined): Shape =>
   window ? [window.count, ...shape.slice(1)] : shape;
+
+/** Runs `body` for a window, or for every part of all rows. */
+export function eachPart(
+  b: Builder,
+  parts: number,
+  rows: number,
+  window: Window | undefined,
+  body: (window: Window) => void,
+): void {
+  if (window) return body(window);
+  const count = rows / parts;
+  b.for("part", { begin: i32(0), end: i32(parts), axis: "parallel" }, (number) => {
+    body({ number, first: b.let("first", times(number, count)), count });
+  });
+}
 
 /** The axis whose elements become lanes: the last one when it is wide, the longest one otherwise. */
 export function vectorAxis(shape: Shape, allowed: readonly number[]): number {

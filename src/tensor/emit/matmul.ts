@@ -9,10 +9,12 @@ import { type Builder, constant, get, i32, load } from "../../ir/build.ts";
 import type { Expr, Local } from "../../ir/nodes.ts";
 import { isTurned } from "../costs.ts";
 import type { MatmulNode, Node } from "../nodes.ts";
+import { FEW_COLUMNS } from "../parts.ts";
 import type { Location, Placed } from "../plan.ts";
 import { bySubscripts, type ElementContext, Elements, plus, productAdded, times } from "./elements.ts";
-import type { Window } from "./loops.ts";
+import { eachPart, type Window } from "./loops.ts";
 import { isFar, packed } from "./panels.ts";
+import { thin } from "./thin.ts";
 import {
   alone,
   type Columns,
@@ -35,19 +37,23 @@ export function prepareMatmul(
   context: ElementContext,
   machine: TileMachine,
 ): (window?: Window) => void {
-  const [m, n] = node.shape as [number, number];
-  const inner = node.a.shape[1] as number;
+  const [m, inner] = node.a.shape as [number, number];
+  const n = node.b.shape[1] as number;
   const job: Job = { b, node, into, context, machine, rows: rowsOf(node.a, context), first: i32(0), m, n, inner };
-  const parts = m === 0 || n === 0 ? [] : partsOf(job);
+  const { parts } = node;
+  if (parts) return (window) => eachPart(b, parts, inner, window, (own) => part(job, own));
+  const ways = m === 0 || n === 0 ? [] : waysOf(job);
   return (window) => {
     const own = window ? { ...job, first: window.first, m: window.count } : job;
-    for (const part of parts) part(own);
+    for (const way of ways) way(own);
   };
 }
-function partsOf(job: Job): RowsOf[] {
+function waysOf(job: Job): RowsOf[] {
   const { node, context, machine, m, n } = job;
   const { lanes } = machine;
-  if (isTurned(node.a) && n <= machine.rows && m >= lanes) return [turned];
+  const asThin = thin(job);
+  if (asThin) return [asThin];
+  if (isTurned(node.a) && n <= machine.rows && m >= lanes) return [(own) => turned(own, wholeOf(own))];
   const whole = n - (n % lanes);
   const isNear = context.locations.has(node.b) && (depthFor(job, whole) !== undefined || !isFar(job, whole));
   const near: RowsOf[] = whole > 0 ? [(own) => rowsTimes(own, columnsFrom(job, 0, whole))] : [];
@@ -69,6 +75,26 @@ function rowsOf(a: Node, { locations }: ElementContext): Rows {
   return (elements, { number }, k) => elements.at(a, bySubscripts([number, k]));
 }
 
+/** Of a product's inner axis: all of it, or a part; and where the results of that begin. */
+interface Part {
+  readonly from: Expr;
+  readonly into: Expr;
+}
+const wholeOf = ({ into }: Job): Part => ({ from: i32(0), into: i32(into.offset) });
+
+/** The products of a part of the inner axis: results of their own. */
+function part(job: Job, { number, first, count }: Window): void {
+  const { b, node, into, m, n, rows } = job;
+  const base = b.let("base", plus(times(number, m * n), i32(into.offset)));
+  const own: Job = { ...job, inner: count, rows: (elements, row, k) => rows(elements, row, plus(first, k)) };
+  if (n <= FEW_COLUMNS) return turnedRows(own, { from: first, into: base });
+  rowsTimes(own, {
+    count: n,
+    factor: (elements, k, j) => elements.at(node.b, bySubscripts([plus(first, k), j])),
+    result: (row, j) => ({ into, at: plus(plus(times(row, n), j), base) }),
+  });
+}
+
 /** Columns of the second factor as it lies. */
 const columnsFrom = ({ node, into, n }: Job, first: number, count: number): Columns => ({
   count,
@@ -80,14 +106,14 @@ const columnsFrom = ({ node, into, n }: Job, first: number, count: number): Colu
  * A first factor that lies column after column, and few columns of results: vectors of rows instead, each column of
  * results a row of the tile.
  */
-function turned(job: Job): void {
+function turned(job: Job, part: Part): void {
   // Few vectors of rows keep a core busy only all together.
-  if (job.m < TURNED_ROWS) alone(job, () => turnedRows(job));
-  else turnedRows(job);
+  if (job.m < TURNED_ROWS) alone(job, () => turnedRows(job, part));
+  else turnedRows(job, part);
 }
 const TURNED_ROWS = 512;
 
-function turnedRows({ b, node, into, context, m, n, inner }: Job): void {
+function turnedRows({ b, node, into, context, m, n, inner }: Job, part: Part): void {
   const { dtype } = node;
   const at = context.locations.get(node.b);
   b.for("i", { begin: i32(0), end: i32(m), axis: "parallel" }, (i) => {
@@ -96,7 +122,8 @@ function turnedRows({ b, node, into, context, m, n, inner }: Job): void {
       b.assign(sum, constant(dtype, 0));
       return sum;
     });
-    b.for("k", { begin: i32(0), end: i32(inner) }, (k) => {
+    b.for("within", { begin: i32(0), end: i32(inner) }, (within) => {
+      const k = plus(part.from, within);
       const elements = new Elements(b, context);
       const x = b.let("x", elements.at(node.a, bySubscripts([i, k])));
       sums.forEach((sum, j) => {
@@ -107,7 +134,7 @@ function turnedRows({ b, node, into, context, m, n, inner }: Job): void {
       });
     });
     sums.forEach((sum, j) => {
-      b.store(into.buffer, plus(times(i, n), i32(into.offset + j)), get(sum));
+      b.store(into.buffer, plus(plus(times(i, n), i32(j)), part.into), get(sum));
     });
   });
 }

@@ -86,7 +86,7 @@ class ModuleEmitter {
     const prepared = steps.map((step) => this.#prepare(step));
     b.for("rows", { begin: i32(0), end: i32(count / block), axis: "parallel" }, (at) => {
       const first = b.let("first", mul(at, i32(block)));
-      for (const rows of prepared) rows({ first, count: block });
+      for (const rows of prepared) rows({ number: at, first, count: block });
     });
   }
 

@@ -5,6 +5,7 @@
  * - Along axes before the last one, when that is wide: lanes are results, each combined in order.
  * - Along the last axis, of few elements: lanes are results too, further apart.
  * - Along a long last axis: a parallel reduction for each result.
+ * - Over the rows of a batch, in parts: lanes are results, each combined in order.
  */
 import { assign, type Builder, get, i32 } from "../../ir/build.ts";
 import type { Expr, Local } from "../../ir/nodes.ts";
@@ -23,8 +24,9 @@ import {
   neutral,
   plus,
   seenBy,
+  times,
 } from "./elements.ts";
-import { nest, serialLoops, WIDE, type Window, windowed } from "./loops.ts";
+import { eachPart, nest, serialLoops, WIDE, type Window, windowed } from "./loops.ts";
 
 /** Elements from which on a parallel reduction pays. */
 const LONG = 32;
@@ -40,6 +42,7 @@ export function emitReduce(
   const last = shape.length - 1;
   const kept = shape.flatMap((_, axis) => (first.axes.includes(axis) ? [] : [axis]));
   const job: Job = { b, results, context, kept, window };
+  if (first.parts) return eachPart(b, first.parts, shape[0] as number, window, (own) => part({ ...job, window: own }));
   const alongLast = first.axes.includes(last) || (shape[last] as number) < WIDE;
   if (elementsOf(first.shape) === 1) return toOne(job);
   if (alongLast && first.axes.includes(last) && reducedCount(first) >= LONG) return rowByRow(job);
@@ -97,6 +100,24 @@ function storeResults({ b, results, kept }: Job, sums: readonly Local[], subscri
 
 const reductionsOf = (results: readonly Placed<ReduceNode>[], sums: readonly Local[]) =>
   results.map(({ node }, k) => ({ local: sums[k] as Local, op: node.op }));
+
+/** Sums of the rows of a window, to a row of the results. */
+function part({ b, results, context, kept, window }: Job): void {
+  const { first, count, number } = window as Window;
+  const { shape } = (results[0] as Placed<ReduceNode>).node.input;
+  nest(b, shape, kept, (subscripts) => {
+    const sums = accumulators({ b, results, context, kept, window });
+    b.for("i", { begin: i32(0), end: i32(count) }, (i) => {
+      const row = b.let("row", plus(first, i));
+      combine(b, results, sums, context, bySubscripts([row, ...subscripts.slice(1)]));
+    });
+    const inRow = flatOf(bySubscripts(subscripts.slice(1)), shape.slice(1));
+    results.forEach(({ node, into }, k) => {
+      const at = plus(times(number, node.shape[1] as number), inRow);
+      b.store(into.buffer, plus(at, i32(into.offset)), get(sums[k] as Local));
+    });
+  });
+}
 
 /** All elements to one; the scheduler has seen to it that they can be counted. */
 function toOne(job: Job): void {
