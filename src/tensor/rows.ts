@@ -9,6 +9,7 @@
  */
 import type { Buffer } from "../ir/nodes.ts";
 import { isTurned } from "./costs.ts";
+import { merged } from "./merge.ts";
 import { inputsOf, type MatmulNode, type Node, type ViewNode } from "./nodes.ts";
 import { blockOf } from "./parts.ts";
 import { type Location, type Lookup, type RowStep, type Step, valuesOf } from "./plan.ts";
@@ -102,37 +103,26 @@ function accessesOf(step: Step, rows: number | undefined): Access[] {
   return found;
 }
 
-/** A step in its place among others. */
-interface Leveled {
+/** A step among others: what it has to come behind, and whether it can do with the same row of that. */
+interface Placing {
   readonly step: Step;
   readonly rows: number | undefined;
-  readonly level: number;
+  readonly behind: readonly { readonly other: Placing; readonly sameRow: boolean }[];
 }
-/** What a step touched before. */
-interface Touched {
-  readonly by: Leveled;
-  readonly access: Access;
-}
-
-/** The least level of a step that touches a buffer after another did. */
-function levelBehind(rows: number | undefined, access: Access, { by, access: before }: Touched): number {
-  if (!access.writes && !before.writes) return 0;
-  if (by.rows === undefined) return by.level;
-  const together = rows === by.rows && access.layout !== undefined && access.layout === before.layout;
-  return together ? by.level : by.level + 1;
-}
-
-function leveled(steps: readonly Step[]): Leveled[] {
-  const touched = new Map<Buffer, Touched[]>();
-  return steps.map((step): Leveled => {
+function placings(steps: readonly Step[]): Placing[] {
+  const touched = new Map<Buffer, { readonly by: Placing; readonly access: Access }[]>();
+  return steps.map((step): Placing => {
     const rows = rowsOf(step);
     const accesses = accessesOf(step, rows);
-    const level = accesses.reduce(
-      (most, access) =>
-        (touched.get(access.buffer) ?? []).reduce((x, before) => Math.max(x, levelBehind(rows, access, before)), most),
-      0,
+    const behind = accesses.flatMap(({ buffer, writes, layout }) =>
+      (touched.get(buffer) ?? [])
+        .filter(({ access }) => writes || access.writes)
+        .map(({ by: other, access }) => ({
+          other,
+          sameRow: rows === other.rows && layout !== undefined && layout === access.layout,
+        })),
     );
-    const by = { step, rows, level };
+    const by = { step, rows, behind };
     for (const access of accesses) {
       const list = touched.get(access.buffer) ?? [];
       list.push({ by, access });
@@ -142,9 +132,63 @@ function leveled(steps: readonly Step[]): Leveled[] {
   });
 }
 
+/**
+ * Steps of rows that are better done for all rows before any group begins: what they leave is needed as a whole, and
+ * nothing that a product computes is needed for it. Statistics of what a batch was given are the usual case; a group
+ * would have to end for them.
+ */
+function earlySteps(all: readonly Placing[]): ReadonlySet<Placing> {
+  const independent = new Set<Placing>();
+  const early = new Set<Placing>();
+  const hurry = (one: Placing): void => {
+    if (one.rows === undefined || early.has(one)) return;
+    early.add(one);
+    for (const { other } of one.behind) hurry(other);
+  };
+  for (const one of all) {
+    if (one.step.kind === "matmul" || !one.behind.every(({ other }) => independent.has(other))) continue;
+    independent.add(one);
+    if (one.rows === undefined) for (const { other } of one.behind) hurry(other);
+  }
+  return early;
+}
+
+/** A step of rows that is part of a group, or another; whatever needs whole results of a group lies a level higher. */
+interface Leveled {
+  readonly step: Step;
+  readonly rows: number | undefined;
+  readonly level: number;
+}
+function leveled(steps: readonly Step[]): Leveled[] {
+  const all = placings(steps);
+  const early = earlySteps(all);
+  const isGrouped = (one: Placing): boolean => one.rows !== undefined && !early.has(one);
+  const levels = new Map<Placing, number>();
+  for (const one of all) {
+    const least = one.behind.map(({ other, sameRow }) => {
+      const whole = isGrouped(other) && !(isGrouped(one) && sameRow);
+      return (levels.get(other) as number) + (whole ? 1 : 0);
+    });
+    levels.set(one, Math.max(0, ...least));
+  }
+  // Steps outside of groups stay as late as they were, beside those that they may be fused with.
+  const latest = new Map<Placing, number>();
+  const top = Math.max(0, ...levels.values());
+  for (const one of all.toReversed()) {
+    const level = isGrouped(one) ? (levels.get(one) as number) : (latest.get(one) ?? top);
+    levels.set(one, level);
+    for (const { other } of one.behind) latest.set(other, Math.min(latest.get(other) ?? top, level));
+  }
+  return all.map((one) => ({
+    step: one.step,
+    rows: isGrouped(one) ? one.rows : undefined,
+    level: levels.get(one) as number,
+  }));
+}
+
 /** Steps of rows on one level: a group, where products are among several. */
 function together(list: readonly Leveled[], rows: number): Step[] {
-  const steps = list.flatMap(({ step, rows: own }) => (own === rows ? [step] : []));
+  const steps = merged(list.flatMap(({ step, rows: own }) => (own === rows ? [step] : [])));
   const last = steps.at(-1);
   if (!last || steps.length < 2 || !steps.some(({ kind }) => kind === "matmul")) return steps;
   return [{ kind: "rows", count: rows, block: blockOf(rows) as number, steps: steps as RowStep[], where: last.where }];
@@ -157,13 +201,13 @@ function groupedStretch(steps: readonly Step[]): readonly Step[] {
   const top = all.reduce((most, { level }) => Math.max(most, level), 0);
   for (let level = 0; level <= top; level++) {
     const here = all.filter((x) => x.level === level);
-    result.push(...here.flatMap(({ step, rows }) => (rows === undefined ? [step] : [])));
+    result.push(...merged(here.flatMap(({ step, rows }) => (rows === undefined ? [step] : []))));
     for (const rows of new Set(here.flatMap((x) => x.rows ?? []))) result.push(...together(here, rows));
   }
-  return result.some(({ kind }) => kind === "rows") ? result : steps;
+  return result.some(({ kind }) => kind === "rows") ? result : merged(steps);
 }
 
-/** The same steps, those of rows in groups. */
+/** The same steps, those of rows in groups, and neighbours fused. */
 export function grouped(steps: readonly Step[]): Step[] {
   const result: Step[] = [];
   let stretch: Step[] = [];

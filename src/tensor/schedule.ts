@@ -9,7 +9,6 @@
 import { writtenBuffers } from "../runtime/signature.ts";
 import { costOf, isDearlyRepeated, isSmallProduct, isSmallReduction, isTurned } from "./costs.ts";
 import { Locations, rowsFrom } from "./locations.ts";
-import { merged } from "./merge.ts";
 import type {
   AssignEffect,
   Block,
@@ -70,7 +69,7 @@ export class Scheduler {
     return this.#fused(this.#steps);
   }
   #fused(steps: readonly Step[]): readonly Step[] {
-    return this.#fuse ? grouped(merged(steps)) : steps;
+    return this.#fuse ? grouped(steps) : steps;
   }
   #push(work: Work): void {
     this.#steps.push({ ...work, where: this.#locations.next() });

@@ -84,14 +84,19 @@ const wholeOf = ({ into }: Job): Part => ({ from: i32(0), into: i32(into.offset)
 
 /** The products of a part of the inner axis: results of their own. */
 function part(job: Job, { number, first, count }: Window): void {
-  const { b, node, into, m, n, rows } = job;
+  const { b, node, into, machine, m, n, rows } = job;
   const base = b.let("base", plus(times(number, m * n), i32(into.offset)));
   const own: Job = { ...job, inner: count, rows: (elements, row, k) => rows(elements, row, plus(first, k)) };
   if (n <= FEW_COLUMNS) return turnedRows(own, { from: first, into: base });
-  rowsTimes(own, {
-    count: n,
-    factor: (elements, k, j) => elements.at(node.b, bySubscripts([plus(first, k), j])),
-    result: (row, j) => ({ into, at: plus(plus(times(row, n), j), base) }),
+  // Columns of a tile stay in the nearest cache for all rows.
+  const width = Math.min(n, machine.lanes * machine.vectors);
+  b.for("panel", { begin: i32(0), end: i32(Math.ceil(n / width)) }, (panel) => {
+    const column = b.let("column", times(panel, width));
+    rowsTimes(own, {
+      count: width,
+      factor: (elements, k, j) => elements.at(node.b, bySubscripts([plus(first, k), plus(column, j)])),
+      result: (row, j) => ({ into, at: plus(plus(times(row, n), plus(column, j)), base) }),
+    });
   });
 }
 
