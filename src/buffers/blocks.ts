@@ -51,7 +51,7 @@ export class BlockStore {
   readonly #whole: Uint8Array;
   readonly #view: DataView;
   readonly #record: Uint8Array;
-  /** Tail blocks written so far; tells which of the two is newer. */
+  /** Tail blocks written so far; tells which of the two is newer, and whether one is newer than a full block. */
   #sequence = 0;
 
   constructor(file: RandomAccessFile, path: string, layout: BlockLayout, recordBytes: number) {
@@ -156,24 +156,30 @@ export class BlockStore {
   recover(): Recovered {
     const whole = new Set<number>();
     let damaged = 0;
-    let newest = -1;
+    let newest = { number: -1, sequence: 0 };
     for (let slot = 0; slot < this.#slots; slot++) {
       const block = this.#read("ring", slot);
       if (block === null) damaged++;
       if (!block) continue;
       whole.add(block.number);
-      newest = Math.max(newest, block.number);
+      if (block.number > newest.number) newest = block;
+      this.#sequence = Math.max(this.#sequence, block.sequence);
     }
-    const tail = this.#newestTail(newest + 1);
+    const next = newest.number + 1;
+    const tail = this.#newestTail(next, newest.sequence);
     damaged += tail.damaged;
-    let first = newest + 1;
+    let first = next;
     while (whole.has(first - 1)) first--;
     const { block } = this.#layout;
-    return { first: first * block, pushed: (newest + 1) * block + tail.rows, tail: tail.records, damaged };
+    return { first: first * block, pushed: next * block + tail.rows, tail: tail.records, damaged };
   }
 
-  #newestTail(number: number): { rows: number; records: Uint8Array; damaged: number } {
-    let found = { rows: 0, records: new Uint8Array(0), sequence: -1 };
+  /**
+   * The newest tail of a block that was written after the full block before it, which is of the given sequence. One from
+   * before is left over: it followed a block that was lost, and whose number was given again.
+   */
+  #newestTail(number: number, sequence: number): { rows: number; records: Uint8Array; damaged: number } {
+    let found = { rows: 0, records: new Uint8Array(0), sequence: sequence - 1 };
     let damaged = 0;
     for (let slot = 0; slot < TAILS; slot++) {
       const block = this.#read("tail", slot);

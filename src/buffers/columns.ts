@@ -9,7 +9,7 @@
  */
 import { arrayName, type TypedArray, viewArray } from "../ir/arrays.ts";
 import { STORAGE_BYTES } from "../ir/types.ts";
-import { checkCount } from "../kernels/checks.ts";
+import { checkCount, kindOf } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import { heap } from "../runtime/heap.ts";
 
@@ -52,6 +52,10 @@ const TYPES: { readonly [D in ColumnType]: true } = { f32: true, f64: true, i32:
 
 /** A column from what the caller wrote. */
 export function columnOf(name: string, spec: ColumnSpec): Column {
+  if (typeof spec !== "number" && !(typeof spec === "object" && spec !== null))
+    throw new DataError(
+      `column "${name}" is ${kindOf(spec)}; give the number of its elements, or { dtype, size } for another type than f32`,
+    );
   const { dtype, size } = typeof spec === "number" ? { dtype: "f32" as const, size: spec } : spec;
   if (!Object.hasOwn(TYPES, dtype))
     throw new DataError(`column "${name}": "${String(dtype)}" is not one of ${Object.keys(TYPES).join(", ")}`);
@@ -109,6 +113,16 @@ function takeMemory(recordBytes: number, own: readonly (readonly [string, Column
     return { record, own: Object.fromEntries(own.map(([name, column]) => [name, take(rowBytes(column) * rows)])) };
   } catch (error) {
     for (const place of taken) heap().release(place);
+    throw error;
+  }
+}
+
+/** What `make` makes; where it cannot, memory that was taken before is given back: nothing else could do so. */
+export function makeOrRelease<T>(taken: readonly { dispose(): void }[], make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    for (const part of taken) part.dispose();
     throw error;
   }
 }
@@ -207,16 +221,28 @@ export function wrongInteger(who: string, name: string, dtype: ColumnType, value
   );
 }
 
-/** Checks that a column can hold every element as it is. */
+const within = (v: number, [least, most]: readonly [number, number]): boolean =>
+  Number.isInteger(v) && v >= least && v <= most;
+
+/** Checks that a column can hold every element as it is. Every step of a rollout comes here: no closures. */
 export function checkIntegers(who: string, name: string, dtype: ColumnType, values: ArrayLike<number> | number): void {
   const limits = WHOLE[dtype];
   if (limits === undefined) return;
-  const check = (v: number): void => {
-    if (!(Number.isInteger(v) && v >= limits[0] && v <= limits[1])) wrongInteger(who, name, dtype, v);
-  };
-  if (typeof values === "number") check(values);
-  else if (values.constructor.name !== arrayName(dtype))
-    for (let k = 0; k < values.length; k++) check(values[k] as number);
+  if (typeof values === "number") {
+    if (!within(values, limits)) wrongInteger(who, name, dtype, values);
+  } else if (values.constructor.name !== arrayName(dtype)) {
+    for (let k = 0; k < values.length; k++)
+      if (!within(values[k] as number, limits)) wrongInteger(who, name, dtype, values[k]);
+  }
+}
+
+/** Checks that all elements are numbers, which a column can hold as they are. */
+export function checkNumbers(who: string, name: string, dtype: ColumnType, values: ArrayLike<number>): void {
+  if (values.constructor.name === arrayName(dtype)) return;
+  for (let k = 0; k < values.length; k++)
+    if (typeof values[k] !== "number")
+      throw new DataError(`${who}: "${name}" holds ${String(values[k])} as element ${k}; elements are numbers`);
+  checkIntegers(who, name, dtype, values);
 }
 
 /** Checks that all flags are true, false, 1 or 0. */
@@ -238,4 +264,10 @@ export function checkRows(
   if (value === undefined || length !== rows * size)
     throw new DataError(`${who}: "${name}" must have ${rows * size} elements, it has ${length ?? "none"}`);
   checkIntegers(who, name, dtype, value);
+}
+
+/** Writes rows that were checked from element `at` on; a number where there is one element. */
+export function writeRows(array: TypedArray, at: number, value: ArrayLike<number> | number): void {
+  if (typeof value === "number") array[at] = value;
+  else array.set(value, at);
 }

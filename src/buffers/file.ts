@@ -15,7 +15,7 @@ import { checkCount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import { openFile, type RandomAccessFile } from "../platform/files.ts";
 import { type BlockLayout, BlockStore } from "./blocks.ts";
-import type { ColumnSpec, ColumnSpecs } from "./columns.ts";
+import { type ColumnSpec, type ColumnSpecs, makeOrRelease } from "./columns.ts";
 import { type SeedWords, seedWords, writeKey, writeWindow } from "./draws.ts";
 import { type BoundBatch, Sampler } from "./gather.ts";
 import { RecordCodec } from "./records.ts";
@@ -45,8 +45,8 @@ interface Draw {
 /** Samples are drawn by 32-bit numbers. */
 const MOST_TRANSITIONS = 2 ** 31 - 1;
 
-/** Opens a file and reads what it holds; closes it again, and calls `failed`, when it cannot be used. */
-function openStore(path: string, layout: BlockLayout, recordBytes: number, failed: () => void) {
+/** Opens a file and reads what it holds; closes it again when it cannot be used. */
+function openStore(path: string, layout: BlockLayout, recordBytes: number) {
   let file: RandomAccessFile | undefined;
   try {
     file = openFile(path);
@@ -54,7 +54,6 @@ function openStore(path: string, layout: BlockLayout, recordBytes: number, faile
     return { store, found: store.recover() };
   } catch (error) {
     file?.close();
-    failed();
     throw error;
   }
 }
@@ -104,7 +103,9 @@ export class FileReplayBuffer<
     this.#write = this.#hot.pushSlices();
     this.#codec = new RecordCodec(this.#hot.storage);
     const layout = { columns: this.#hot.storage.columns, capacity: this.capacity, block: this.#block };
-    const { store, found } = openStore(options.path, layout, this.#codec.bytes, () => this.#hot.dispose());
+    this.#sampler = makeOrRelease([this.#hot], () => new Sampler([], UNIFORM, options.target ?? "auto"));
+    const open = () => openStore(options.path, layout, this.#codec.bytes);
+    const { store, found } = makeOrRelease([this.#hot, this.#sampler], open);
     this.#store = store;
     this.damaged = found.damaged;
     this.#oldest = Math.max(found.first, found.pushed - this.capacity);
@@ -115,7 +116,6 @@ export class FileReplayBuffer<
       this.#codec.decode(found.tail.subarray(k * this.#codec.bytes), (this.#hotFrom + k) % hot);
       this.#advance();
     }
-    this.#sampler = new Sampler([], UNIFORM, options.target ?? "auto");
   }
 
   #advance(): void {

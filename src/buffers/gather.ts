@@ -14,7 +14,7 @@ import { type ArrayHandle, type KernelProgram, program } from "../kernel/program
 import { DataError } from "../kernels/errors.ts";
 import { heap } from "../runtime/heap.ts";
 import { chooseTarget, type TargetChoice } from "../runtime/targets.ts";
-import { type Column, type ColumnView, rowBytes } from "./columns.ts";
+import { type Column, type Columns, type ColumnType, type ColumnView, makeOrRelease, rowBytes } from "./columns.ts";
 import { CONTROL_WORDS, drawsLength } from "./draws.ts";
 
 const WORDS = { f64, f32, i32, u8 } as const;
@@ -196,8 +196,6 @@ export interface BoundBatch {
   dispose(): void;
 }
 
-const ALLOCATED = { f32, f64, i32, u8 } as const;
-
 /** Gives the array that a column of a batch goes to. */
 type Place = (name: string, column: Column) => TypedArray;
 
@@ -215,79 +213,74 @@ export class Sampler {
   constructor(sources: readonly GatherSource[], chooser: Chooser, target: TargetChoice) {
     this.#sources = sources;
     this.#plan = planMoves(sources, chooseTarget(target).target.name !== "js");
-    this.control = allocate(i32, CONTROL_WORDS);
     this.#chooser = chooser;
     this.#indices = ["at", ...new Set(sources.map((s) => s.by).filter((by) => by !== "at"))];
     this.#target = target;
     this.#program = compileSampler(this.#plan, chooser, this.#indices);
+    this.control = allocate(i32, CONTROL_WORDS);
+  }
+
+  /** The columns of a batch that are gathered, by name. */
+  get layout(): Columns {
+    return Object.fromEntries(this.#sources.map(({ name, column }) => [name, column]));
   }
 
   /** A batch of `size` rows; `place` may give arrays of a larger batch to write to. */
   bind(size: number, place?: Place): BoundBatch {
     const owned: TypedArray[] = [];
-    const make = <D extends "f32" | "f64" | "i32" | "u8">(type: D, length: number): TypedArray => {
-      const array = allocate(ALLOCATED[type], length) as TypedArray;
-      owned.push(array);
-      return array;
-    };
-    const at = make("i32", drawsLength(size)) as Int32Array;
-    const outputs = Object.fromEntries(
-      Object.entries(this.#chooser.outputs).map(([name, type]) => [name, make(type, drawsLength(size))]),
-    );
     const dispose = (): void => {
       for (const array of owned.splice(0)) free(array);
     };
-    const gathered = this.#sources.map(({ column }, j) => {
-      if (place) return this.#placed(place, size, j, dispose);
-      const array = heap().array(column.dtype, size * column.size);
+    const take = (type: ColumnType, length: number): TypedArray => {
+      const array = heap().array(type, length);
       owned.push(array);
       return array;
-    });
-    const toWords = (j: number): TypedArray => {
-      const array = gathered[j] as TypedArray;
-      const { word } = this.#plan.moves[j] as Move;
-      return viewArray(word, heap().buffer, array.byteOffset, array.byteLength / STORAGE_BYTES[word]);
     };
-    const args: { [name: string]: unknown } = { at, size, ...outputs };
+    return makeOrRelease([{ dispose }], () => {
+      const at = take("i32", drawsLength(size)) as Int32Array;
+      const outputs = Object.fromEntries(
+        Object.entries(this.#chooser.outputs).map(([name, type]) => [name, take(type, drawsLength(size))]),
+      );
+      const gathered = this.#sources.map(({ column }, j) =>
+        place ? this.#placed(place, size, j) : take(column.dtype, size * column.size),
+      );
+      const args = { at, size, ...outputs, ...this.#arguments(gathered) };
+      const run = this.#program.on(this.#target, { threads: 1, unchecked: true }).bind(args);
+      const named = Object.fromEntries(this.#sources.map(({ name }, j) => [name, gathered[j] as TypedArray]));
+      const perRow = Object.fromEntries(
+        Object.entries(outputs)
+          .filter(([name]) => !this.#indices.includes(name) && !this.#chooser.scratch?.includes(name))
+          .map(([name, array]) => [name, array.subarray(0, size)]),
+      );
+      return { size, index: at.subarray(0, size), arrays: { ...perRow, ...named }, run, dispose };
+    });
+  }
+
+  /** What the program takes beside the arrays of single rows: the columns, as words, and what chooses rows. */
+  #arguments(gathered: readonly TypedArray[]): { [name: string]: unknown } {
+    const args: { [name: string]: unknown } = {};
     if (this.#chooser.steps.length > 0) Object.assign(args, { control: this.control }, this.#chooser.inputs);
     this.#plan.arrays.forEach(({ array }, k) => {
       args[`from${k}`] = array;
     });
-    this.#plan.moves.forEach((_, j) => {
-      args[`to${j}`] = toWords(j);
+    this.#plan.moves.forEach(({ word }, j) => {
+      const { byteOffset, byteLength } = gathered[j] as TypedArray;
+      args[`to${j}`] = viewArray(word, heap().buffer, byteOffset, byteLength / STORAGE_BYTES[word]);
     });
-    const run = this.#program.on(this.#target, { threads: 1, unchecked: true }).bind(args);
-    const named = Object.fromEntries(this.#sources.map(({ name }, j) => [name, gathered[j] as TypedArray]));
-    const perRow = Object.fromEntries(
-      Object.entries(outputs)
-        .filter(([name]) => !this.#indices.includes(name) && !this.#chooser.scratch?.includes(name))
-        .map(([name, array]) => [name, array.subarray(0, size)]),
-    );
-    return {
-      size,
-      index: at.subarray(0, size),
-      arrays: { ...perRow, ...named },
-      run,
-      dispose,
-    };
+    return args;
   }
 
   /** An array that the caller gives for a column. It is written to by its offset: it must lie in the heap. */
-  #placed(place: Place, size: number, j: number, failed: () => void): TypedArray {
+  #placed(place: Place, size: number, j: number): TypedArray {
     const { name, column } = this.#sources[j] as GatherSource;
     const width = STORAGE_BYTES[(this.#plan.moves[j] as Move).word];
-    try {
-      const array = place(name, column);
-      const kind = newArray(column.dtype, 0).constructor;
-      if (array?.constructor !== kind || array.length !== size * column.size)
-        throw new DataError(`createBatch: "${name}" must be a ${kind.name} of ${size * column.size} elements`);
-      if (!heap().owns(array.buffer) || array.byteOffset % width !== 0)
-        throw new DataError(`createBatch: "${name}" must lie in an array of allocate, at a multiple of ${width} bytes`);
-      return array;
-    } catch (error) {
-      failed();
-      throw error;
-    }
+    const array = place(name, column);
+    const kind = newArray(column.dtype, 0).constructor;
+    if (array?.constructor !== kind || array.length !== size * column.size)
+      throw new DataError(`createBatch: "${name}" must be a ${kind.name} of ${size * column.size} elements`);
+    if (!heap().owns(array.buffer) || array.byteOffset % width !== 0)
+      throw new DataError(`createBatch: "${name}" must lie in an array of allocate, at a multiple of ${width} bytes`);
+    return array;
   }
 
   dispose(): void {

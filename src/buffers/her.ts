@@ -10,12 +10,11 @@ import { checkCount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import { HostStream } from "../random/host.ts";
 import { Batches } from "./batches.ts";
-import type { Column, ColumnSpec } from "./columns.ts";
+import { type Column, type ColumnSpec, makeOrRelease } from "./columns.ts";
 import { type SeedWords, seedWords, writeKey } from "./draws.ts";
 import { GIVEN, Sampler } from "./gather.ts";
-import type { Flag, RowValue } from "./pushing.ts";
 import type { ReplayOptions, ReplaySnapshot } from "./replay.ts";
-import { type BatchArrays, checkSaved, needStored, type PushSlices, TransitionRing } from "./ring.ts";
+import { type BatchArrays, checkSaved, needStored, type PushSlices, type Transition, TransitionRing } from "./ring.ts";
 
 /** Which step of the episode the new goal is taken from. */
 export type GoalStrategy = "final" | "future" | "episode";
@@ -36,12 +35,8 @@ export interface HerOptions<O extends ColumnSpec = ColumnSpec, A extends ColumnS
 }
 
 /** A transition with what was achieved by it and what was wanted. */
-export interface GoalTransition {
+export interface GoalTransition extends Transition {
   readonly observation: ArrayLike<number>;
-  readonly action: RowValue;
-  readonly reward: number;
-  readonly terminated: Flag;
-  readonly truncated: Flag;
   readonly nextObservation: ArrayLike<number>;
   /** The goal that is achieved after the step. */
   readonly achievedGoal: ArrayLike<number>;
@@ -94,12 +89,11 @@ export interface HerSnapshot extends ReplaySnapshot {
 
 const UNFINISHED = -1;
 const FINISHED = "transitions of finished episodes";
-const goalsOf = ({ achievedGoal, desiredGoal }: GoalTransition) => ({ achievedGoal, desiredGoal });
 
 /** Steps count up within episodes that are stored whole but for overwritten first steps; goals are looked up by them. */
 function checkEpisodes({ count, steps, lengths, current }: HerSnapshot): void {
   checkCount("restore: the steps of the current episode", current, 0);
-  if (steps.length !== count || lengths.length !== count)
+  if (steps?.length !== count || lengths?.length !== count)
     throw new DataError("restore: the state lacks steps of its transitions");
   const finished = Math.max(0, count - current);
   for (let age = 0; age < count; age++) {
@@ -129,6 +123,7 @@ export class HerBuffer<O extends ColumnSpec = ColumnSpec, A extends ColumnSpec =
   readonly #batches: Batches<HerBatch<O, A>>;
   readonly #seed: SeedWords;
   readonly #key = new Int32Array(16);
+  readonly #stream = new HostStream(0, 0);
   /** By slot: the step within its episode, and the episode's length once it has ended. */
   readonly #step: Int32Array;
   readonly #length: Int32Array;
@@ -157,7 +152,8 @@ export class HerBuffer<O extends ColumnSpec = ColumnSpec, A extends ColumnSpec =
     this.#length = new Int32Array(this.capacity).fill(UNFINISHED);
     this.#achieved = new Float32Array(this.#goal);
     this.#wanted = new Float32Array(this.#goal);
-    this.#sampler = new Sampler(this.#ring.sources(), GIVEN, options.target ?? "auto");
+    const sources = this.#ring.sources();
+    this.#sampler = makeOrRelease([this.#ring], () => new Sampler(sources, GIVEN, options.target ?? "auto"));
     this.#batches = new Batches(this.#sampler);
   }
 
@@ -175,7 +171,7 @@ export class HerBuffer<O extends ColumnSpec = ColumnSpec, A extends ColumnSpec =
   /** Pushes one transition; its slot. An episode ends with terminated or truncated. */
   push(t: GoalTransition): number {
     const { observation, action, reward, terminated, truncated, nextObservation } = t;
-    const slot = this.#write(observation, action, reward, terminated, truncated, nextObservation, goalsOf(t));
+    const slot = this.#write(observation, action, reward, terminated, truncated, nextObservation, t);
     this.#step[slot] = this.#current++;
     this.#length[slot] = UNFINISHED;
     if (t.terminated || t.truncated) this.#finish(slot);
@@ -204,7 +200,7 @@ export class HerBuffer<O extends ColumnSpec = ColumnSpec, A extends ColumnSpec =
     if (this.#current > 0) throw new DataError("pushEpisode: another episode goes on; end it first");
     this.#check ??= this.#ring.checkSlices();
     for (const t of transitions)
-      this.#check(t.observation, t.action, t.reward, t.terminated, t.truncated, t.nextObservation, goalsOf(t));
+      this.#check(t.observation, t.action, t.reward, t.terminated, t.truncated, t.nextObservation, t);
     for (const t of transitions) this.push(t);
   }
 
@@ -228,7 +224,8 @@ export class HerBuffer<O extends ColumnSpec = ColumnSpec, A extends ColumnSpec =
     const { finished } = this;
     needStored(bound.size, finished, FINISHED);
     writeKey(this.#key, this.#seed, this.calls++);
-    const stream = new HostStream(this.#key[0] as number, this.#key[1] as number);
+    const stream = this.#stream;
+    stream.restart(this.#key[0] as number, this.#key[1] as number);
     const { oldest } = this.#ring;
     for (let i = 0; i < batch.size; i++) bound.index[i] = (oldest + stream.below(finished)) % this.capacity;
     bound.run();
@@ -269,9 +266,9 @@ export class HerBuffer<O extends ColumnSpec = ColumnSpec, A extends ColumnSpec =
   }
 
   restore(saved: HerSnapshot): void {
-    const { steps, lengths, current, calls } = saved;
     checkSaved(saved, this.seed);
     checkEpisodes(saved);
+    const { steps, lengths, current, calls } = saved;
     this.#ring.restore(saved);
     for (let age = 0; age < saved.count; age++) {
       const slot = (this.#ring.oldest + age) % this.capacity;

@@ -3,10 +3,10 @@
  *
  * Both buffers write straight into the arrays of the batch; only the slots are copied together afterwards.
  */
-import { newArray, type TypedArray } from "../ir/arrays.ts";
+import type { TypedArray } from "../ir/arrays.ts";
 import { checkCount, needShare } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
-import type { Column, ColumnSpec, ColumnSpecs } from "./columns.ts";
+import type { Column, ColumnSpec, ColumnSpecs, Columns } from "./columns.ts";
 import type { ReplayBuffer } from "./replay.ts";
 import type { BatchArrays } from "./ring.ts";
 
@@ -16,23 +16,17 @@ export function mixedCount(size: number, ratio: number): number {
   return Math.ceil(checkCount("sampleMixed: the size of a batch", size, 1) * ratio);
 }
 
+/** A batch of two buffers. */
 interface Mixed {
+  readonly second: object;
+  readonly size: number;
+  readonly count: number;
   readonly batch: object;
   /** Draws both parts. */
   readonly draw: () => void;
 }
-const cache = new WeakMap<object, Map<string, Mixed>>();
-const names = new WeakMap<object, number>();
-let named = 0;
-
-function numberOf(buffer: object): number {
-  let found = names.get(buffer);
-  if (found === undefined) {
-    found = named++;
-    names.set(buffer, found);
-  }
-  return found;
-}
+/** By first buffer: the batches made so far, few enough to be looked through. */
+const cache = new WeakMap<object, Mixed[]>();
 
 /**
  * Draws ceil(size * ratio) rows from `first` and the others from `second`, in this order. Both need the same columns.
@@ -51,17 +45,35 @@ export function sampleMixed<O extends ColumnSpec, A extends ColumnSpec, X extend
     );
   let made = cache.get(first);
   if (!made) {
-    made = new Map();
+    made = [];
     cache.set(first, made);
   }
-  const key = `${numberOf(second)} ${size} ${count}`;
-  let mixed = made.get(key);
-  if (!mixed) {
-    mixed = bindMixed(first, second, size, count);
-    made.set(key, mixed);
-  }
+  for (const mixed of made)
+    if (mixed.second === second && mixed.size === size && mixed.count === count) return drawn(mixed);
+  const mixed = bindMixed(first, second, size, count);
+  made.push(mixed);
+  return drawn(mixed);
+}
+
+function drawn<B>(mixed: Mixed): B {
   mixed.draw();
-  return mixed.batch as BatchArrays<O, A, X>;
+  return mixed.batch as B;
+}
+
+/** Both buffers must have the same columns: checked before anything is made. */
+function checkLayouts(first: Columns, second: Columns): void {
+  const names = Object.keys(first);
+  if (names.length !== Object.keys(second).length || names.some((name) => !(name in second)))
+    throw new DataError(
+      `sampleMixed: the two buffers have different columns: ${names.join(", ")} and ${Object.keys(second).join(", ")}`,
+    );
+  for (const name of names) {
+    const [a, b] = [first[name] as Column, second[name] as Column];
+    if (a.size !== b.size || a.dtype !== b.dtype)
+      throw new DataError(
+        `sampleMixed: column "${name}" differs between the two buffers: ${a.size} ${a.dtype} a row and ${b.size} ${b.dtype}`,
+      );
+  }
 }
 
 /** Parts of one batch that belongs to the first buffer, and goes when it goes. */
@@ -71,25 +83,19 @@ function bindMixed<O extends ColumnSpec, A extends ColumnSpec, X extends ColumnS
   size: number,
   count: number,
 ): Mixed {
+  checkLayouts(first.layout, second.layout);
   const whole = first.createBatch(size);
-  const arrays = whole as unknown as { readonly [name: string]: TypedArray | undefined };
-  const names = (batch: object): string => Object.keys(batch).sort().join();
-  const place = (from: number, rows: number) => (name: string, column: Column) => {
-    const array = arrays[name];
-    if (array?.length !== size * column.size || array.constructor !== newArray(column.dtype, 0).constructor)
-      throw new DataError(`sampleMixed: column "${name}" differs between the two buffers`);
-    return array.subarray(from * column.size, (from + rows) * column.size);
-  };
+  const arrays = whole as unknown as { readonly [name: string]: TypedArray };
+  const place = (from: number, rows: number) => (name: string, column: Column) =>
+    (arrays[name] as TypedArray).subarray(from * column.size, (from + rows) * column.size);
   const bound = [
     { buffer: first, from: 0, rows: count },
     { buffer: second, from: count, rows: size - count },
   ]
     .filter(({ rows }) => rows > 0)
     .map(({ buffer, from, rows }) => ({ buffer, from, batch: buffer.createBatch(rows, place(from, rows)) }));
-  if (bound.some(({ batch }) => names(batch) !== names(whole)))
-    throw new DataError("sampleMixed: the two buffers have different columns");
   const draw = (): void => {
     for (const { buffer, batch, from } of bound) whole.index.set(buffer.sampleInto(batch).index, from);
   };
-  return { batch: whole, draw };
+  return { second, size, count, batch: whole, draw };
 }

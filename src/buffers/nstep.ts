@@ -11,7 +11,7 @@ import { allocate, free, type Kernel, kernel } from "../kernel/kernel.ts";
 import { checkCount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import { Batches } from "./batches.ts";
-import type { ColumnSpec, ColumnSpecs, ColumnView } from "./columns.ts";
+import { type ColumnSpec, type ColumnSpecs, type ColumnView, makeOrRelease } from "./columns.ts";
 import { CONTROL, CONTROL_WORDS, drawRows, type SeedWords, seedWords, writeKey, writeWindow } from "./draws.ts";
 import { type Chooser, Sampler } from "./gather.ts";
 import type { ReplayOptions, ReplaySnapshot } from "./replay.ts";
@@ -143,10 +143,12 @@ export class NStepBuffer<
     this.#ring = new TransitionRing(options);
     this.pushSlices = this.#ring.environments === 1 ? this.#ring.pushSlices() : this.#refuseSingle;
     this.pushBatch = this.#inStep(this.#ring.pushBatch());
-    this.#settings = allocate(f64, 1);
+    this.#settings = makeOrRelease([this.#ring], () => allocate(f64, 1));
     this.#settings[0] = this.gamma;
+    const taken = [this.#ring, { dispose: () => free(this.#settings) }];
     const sources = this.#ring.sources("after").filter(({ name }) => !COMPUTED.has(name));
-    this.#sampler = new Sampler(sources, this.#ring.chooser(this.#chooser()), options.target ?? "auto");
+    const chooser = this.#ring.chooser(this.#chooser());
+    this.#sampler = makeOrRelease(taken, () => new Sampler(sources, chooser, options.target ?? "auto"));
     this.#batches = new Batches(this.#sampler);
   }
 
@@ -225,7 +227,7 @@ export class NStepBuffer<
 
   restore(saved: ReplaySnapshot): void {
     checkSaved(saved, this.seed);
-    this.#ring.restore(saved);
+    this.#ring.restore(saved, this.#ring.environments);
     this.calls = saved.calls;
   }
 

@@ -6,13 +6,13 @@
  * own (see datasetFile.ts).
  */
 import type { TypedArray } from "../ir/arrays.ts";
-import { checkCount, needLength } from "../kernels/checks.ts";
+import { checkCount, kindOf, needLength } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import { readWhole, writeWhole } from "../platform/files.ts";
 import { HostStream } from "../random/host.ts";
 import type { TargetChoice } from "../runtime/targets.ts";
 import { Batches } from "./batches.ts";
-import { type Column, type ColumnSpec, type ColumnType, checkFlags, Storage } from "./columns.ts";
+import { type Column, type ColumnSpec, type ColumnType, checkFlags, makeOrRelease, Storage } from "./columns.ts";
 import { decodeDataset, encodeDataset, type RawDataset } from "./datasetFile.ts";
 import { type SeedWords, seedWords, writeKey, writeWindow } from "./draws.ts";
 import { GIVEN, Sampler } from "./gather.ts";
@@ -47,20 +47,23 @@ export type TrajectoryBatch = BatchArrays<ColumnSpec, ColumnSpec, Record<never, 
 
 const LEAST_DEVIATION = 1e-8;
 
-const typeOf = (array: TypedArray): ColumnType => {
+const typeOf = (name: string, array: TypedArray): ColumnType => {
   if (array instanceof Float32Array) return "f32";
   if (array instanceof Float64Array) return "f64";
   if (array instanceof Int32Array) return "i32";
   if (array instanceof Uint32Array) return "u32";
   if (array instanceof Uint8Array) return "u8";
-  throw new DataError("columns must be Float32Array, Float64Array, Int32Array, Uint32Array or Uint8Array");
+  throw new DataError(
+    `"${name}" is ${kindOf(array)}; give a Float32Array, Float64Array, Int32Array, Uint32Array or Uint8Array`,
+  );
 };
 
 function columnFor(name: string, array: TypedArray, rows: number): Column {
+  const dtype = typeOf(name, array);
   const size = array.length / rows;
   if (!Number.isInteger(size) || size < 1)
     throw new DataError(`"${name}" has ${array.length} elements: not a multiple of the ${rows} rewards`);
-  return { dtype: typeOf(array), size };
+  return { dtype, size };
 }
 
 export class OfflineDataset<O extends ColumnSpec = ColumnSpec, A extends ColumnSpec = ColumnSpec> {
@@ -82,6 +85,7 @@ export class OfflineDataset<O extends ColumnSpec = ColumnSpec, A extends ColumnS
   readonly #step: Int32Array;
   readonly #toGo: Float32Array;
   readonly #key = new Int32Array(16);
+  readonly #stream = new HostStream(0, 0);
 
   constructor(arrays: OfflineArrays, options: OfflineOptions = {}) {
     this.seed = checkCount("the seed", options.seed ?? 0, 0);
@@ -99,8 +103,8 @@ export class OfflineDataset<O extends ColumnSpec = ColumnSpec, A extends ColumnS
       return { name, column, view: this.#storage.view(name), by: "at" };
     });
     const target = options.target ?? "auto";
-    this.#uniform = new Sampler(sources, UNIFORM, target);
-    this.#given = new Sampler(sources, GIVEN, target);
+    this.#uniform = makeOrRelease([this.#storage], () => new Sampler(sources, UNIFORM, target));
+    this.#given = makeOrRelease([this.#storage, this.#uniform], () => new Sampler(sources, GIVEN, target));
     this.#batches = new Batches(this.#uniform);
   }
 
@@ -137,16 +141,7 @@ export class OfflineDataset<O extends ColumnSpec = ColumnSpec, A extends ColumnS
     const { array, size } = this.#storage.view("observation");
     const next = this.column("nextObservation");
     next.set(array.subarray(size), 0);
-    const terminated = this.column("terminated");
-    for (let e = 0; e < this.episodes.length; e++) {
-      const last = this.#endOf(e) - 1;
-      // After a truncation the value of what came next counts: it must not be made up.
-      if (terminated[last] !== 1)
-        throw new DataError(
-          `row ${last} ends an episode that was not terminated, and its next observation is not known; give nextObservation`,
-        );
-      next.fill(0, last * size, (last + 1) * size);
-    }
+    for (let e = 0; e < this.episodes.length; e++) next.fill(0, (this.#endOf(e) - 1) * size, this.#endOf(e) * size);
   }
 
   #sumRewards(): void {
@@ -169,7 +164,9 @@ export class OfflineDataset<O extends ColumnSpec = ColumnSpec, A extends ColumnS
     const { array, size } = this.#storage.view("observation");
     const wanted = options.observations ?? true;
     if (wanted && !(array instanceof Float32Array || array instanceof Float64Array))
-      throw new DataError(`normalise: observations of type ${typeOf(array)} cannot hold fractions`);
+      throw new DataError(
+        `normalise: observations of type ${this.#storage.columns.observation?.dtype} cannot hold fractions`,
+      );
     this.#scaleRewards(options.rewards ?? "none");
     const mean = new Float64Array(size);
     const deviation = new Float64Array(size).fill(1);
@@ -234,7 +231,8 @@ export class OfflineDataset<O extends ColumnSpec = ColumnSpec, A extends ColumnS
     const { batches, batch } = this.#ownTrajectories(size, checkCount("the window", window, 1));
     const bound = batches.bound(batch);
     writeKey(this.#key, this.#seed, this.calls++);
-    const stream = new HostStream(this.#key[0] as number, this.#key[1] as number);
+    const stream = this.#stream;
+    stream.restart(this.#key[0] as number, this.#key[1] as number);
     for (let w = 0; w < size; w++) {
       const first = stream.below(this.length);
       const end = this.#endOf(this.#episodeOf(first));
@@ -322,6 +320,15 @@ export class OfflineDataset<O extends ColumnSpec = ColumnSpec, A extends ColumnS
   }
 }
 
+/** Without next observations every episode must be terminated: what came after a truncation must not be made up. */
+function checkEnds({ terminated, truncated }: OfflineArrays, rows: number): void {
+  for (let row = 0; row < rows; row++)
+    if (!terminated[row] && (truncated[row] || row === rows - 1))
+      throw new DataError(
+        `row ${row} ends an episode that was not terminated, and its next observation is not known; give nextObservation`,
+      );
+}
+
 /** The columns of arrays that belong together; a DataError when they do not. */
 function checkArrays(arrays: OfflineArrays, rows: number): { readonly [name: string]: Column } {
   const observation = columnFor("observation", arrays.observation, rows);
@@ -330,7 +337,8 @@ function checkArrays(arrays: OfflineArrays, rows: number): { readonly [name: str
     needLength("OfflineDataset", name, arrays[name], rows, "the number of rewards");
     checkFlags("OfflineDataset", name, arrays[name]);
   }
-  if (arrays.nextObservation) {
+  if (!arrays.nextObservation) checkEnds(arrays, rows);
+  else {
     const next = columnFor("nextObservation", arrays.nextObservation, rows);
     if (next.size !== observation.size || next.dtype !== observation.dtype)
       throw new DataError(

@@ -274,6 +274,8 @@ export class Pipeline<X extends ColumnSpecs = ColumnSpecs> {
   #check(record: PipelineInput<X>, what: "send" | "receive"): void {
     for (const { name, dtype, size } of this.#fields) {
       const value = record[name];
+      if (what === "receive" && typeof value === "number")
+        throw new DataError(`receive: "${name}" is a number; give a record of arrays, such as record() makes`);
       if (sized(value) !== size)
         throw new DataError(`${what}: "${name}" has ${sized(value)} elements: a record has ${size} of them`);
       if (what === "send") checkIntegers("send", name, dtype, value as ArrayLike<number> | number);

@@ -10,7 +10,7 @@
 import type { TypedArray } from "../ir/arrays.ts";
 import { checkCount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
-import { type Column, Storage } from "./columns.ts";
+import { type Column, checkNumbers, Storage } from "./columns.ts";
 import type { RingState } from "./pushing.ts";
 
 /** What a pool needs to continue exactly where it was. */
@@ -182,13 +182,15 @@ export class ObservationPool {
   /** Checks a state, and the numbers of rows that transitions refer to: nothing looks at them again. */
   checkState(state: PoolState, rows: readonly (ArrayLike<number> | undefined)[]): void {
     const { taken, first, last, stepFirst } = state;
-    if (last.length !== this.#environments || stepFirst.length !== this.#steps)
+    if (last?.length !== this.#environments || stepFirst?.length !== this.#steps)
       throw new DataError("restore: the state belongs to a buffer with another capacity or number of environments");
     checkCount("restore: the number of observations", taken, 0);
     const known = (n: number): boolean => Number.isSafeInteger(n) && n >= first && n < Math.max(1, taken);
-    const whole = first === Math.max(0, taken - this.#count) && state.rows.length === (taken - first) * this.#size;
-    const sound = last.every((n) => n === NONE || known(n)) && stepFirst.every((n) => n >= 0 && n <= taken);
+    const whole = first === Math.max(0, taken - this.#count) && state.rows?.length === (taken - first) * this.#size;
+    const counted = (n: number): boolean => Number.isSafeInteger(n) && n >= 0 && n <= taken;
+    const sound = last.every((n) => n === NONE || known(n)) && stepFirst.every(counted);
     if (!whole || !sound) throw new DataError("restore: the state's observations do not fit together");
+    checkNumbers("restore", "observation", (this.storage.columns.observation as Column).dtype, state.rows);
     for (const list of rows)
       for (let k = 0; k < (list?.length ?? 0); k++)
         if (!(Number.isInteger(list?.[k]) && (list?.[k] as number) >= 0 && (list?.[k] as number) < this.#count))

@@ -8,7 +8,7 @@
 import { checkCount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import { Batches } from "./batches.ts";
-import type { ColumnSpec, ColumnSpecs, ColumnView } from "./columns.ts";
+import { type ColumnSpec, type ColumnSpecs, type ColumnView, makeOrRelease } from "./columns.ts";
 import { type SeedWords, seedWords, writeKey } from "./draws.ts";
 import { type Chooser, Sampler } from "./gather.ts";
 import type { ReplayOptions, ReplaySnapshot } from "./replay.ts";
@@ -84,12 +84,14 @@ export class PrioritizedReplayBuffer<
     this.seed = checkCount("the seed", options.seed ?? 0, 0);
     this.#seed = seedWords(this.seed);
     this.alpha = checkExponent("alpha", options.alpha ?? 0.6);
+    const beta = checkExponent("beta", options.beta ?? 0.4);
+    const { alpha } = this;
     const target = options.target ?? "auto";
     this.#ring = new TransitionRing(options);
     this.#write = this.#ring.pushSlices();
     this.#writeBatch = this.#ring.pushBatch();
-    this.tree = new SumTree(this.#ring.capacity, { alpha: this.alpha, target });
-    this.beta = options.beta ?? 0.4;
+    this.tree = makeOrRelease([this.#ring], () => new SumTree(options.capacity, { alpha, target }));
+    this.beta = beta;
     this.#largestLeaf = this.tree.power(1);
     const { sums, least, settings } = this.tree;
     const chooser: Chooser = {
@@ -99,7 +101,8 @@ export class PrioritizedReplayBuffer<
       outputs: { value: "f64", weight: "f32", probability: "f64" },
       scratch: ["value"],
     };
-    this.#sampler = new Sampler(this.#ring.sources(), this.#ring.chooser(chooser), target);
+    const [sources, all] = [this.#ring.sources(), this.#ring.chooser(chooser)];
+    this.#sampler = makeOrRelease([this.#ring, this.tree], () => new Sampler(sources, all, target));
     this.#sampler.control[TREE_CONTROL.leaves] = this.tree.leaves;
     this.#batches = new Batches(this.#sampler);
   }
@@ -253,7 +256,8 @@ export class PrioritizedReplayBuffer<
     checkSaved(saved, this.seed);
     if (saved.alpha !== this.alpha)
       throw new DataError(`restore: the state has alpha ${saved.alpha}, this buffer ${this.alpha}`);
-    if (saved.leaves.length !== saved.count) throw new DataError("restore: the state lacks leaves of its transitions");
+    if (!saved.leaves || saved.leaves.length !== saved.count)
+      throw new DataError("restore: the state lacks leaves of its transitions");
     for (const leaf of saved.leaves) this.tree.checkLeaf(leaf);
     const largestLeaf = this.tree.power(saved.largest);
     checkExponent("beta", saved.beta);

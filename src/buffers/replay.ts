@@ -9,7 +9,14 @@ import { checkCount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import type { TargetChoice } from "../runtime/targets.ts";
 import { Batches } from "./batches.ts";
-import type { Column, ColumnSpec, ColumnSpecs, ColumnView } from "./columns.ts";
+import {
+  type Column,
+  type ColumnSpec,
+  type ColumnSpecs,
+  type Columns,
+  type ColumnView,
+  makeOrRelease,
+} from "./columns.ts";
 import { drawRows, type SeedWords, seedWords, writeKey, writeWindow } from "./draws.ts";
 import { type BoundBatch, type Chooser, Sampler } from "./gather.ts";
 import {
@@ -78,10 +85,11 @@ export class ReplayBuffer<
     this.seed = checkCount("the seed", options.seed ?? 0, 0);
     this.#seed = seedWords(this.seed);
     this.#ring = new TransitionRing(options, attached?.storage);
-    this.#sampler = new Sampler(this.#ring.sources(), this.#ring.chooser(UNIFORM), options.target ?? "auto");
+    const [sources, chooser] = [this.#ring.sources(), this.#ring.chooser(UNIFORM)];
+    this.#sampler = makeOrRelease([this.#ring], () => new Sampler(sources, chooser, options.target ?? "auto"));
     this.#batches = new Batches(this.#sampler);
     if (attached) {
-      this.#reader = new SharedPosition(this.#ring, attached.position);
+      this.#reader = new SharedPosition(this.#ring, attached.position, attached.uncounted);
       this.pushSlices = attachRing;
       this.pushBatch = attachRing;
     } else {
@@ -106,6 +114,11 @@ export class ReplayBuffer<
   /** Bytes of all columns. */
   get bytes(): number {
     return this.#ring.bytes;
+  }
+
+  /** What a batch is made of: type and elements of a row, by name. */
+  get layout(): Columns {
+    return this.#sampler.layout;
   }
 
   /** Where a column lies: element k of slot s is `array[offset + s * stride + k]`. */
@@ -233,7 +246,8 @@ export class ReplayBuffer<
 
   /**
    * In another thread: the same transitions, without a copy. It samples while the thread that owns the buffer pushes;
-   * only the owner pushes. Must come before anything else of lockstep is used in that thread.
+   * only the owner pushes. Of a full buffer it may leave out up to 64 of the oldest transitions, which the owner has laid
+   * claim to. Must come before anything else of lockstep is used in that thread.
    */
   static attach<O extends ColumnSpec, A extends ColumnSpec, X extends ColumnSpecs>(
     handle: SharedReplay,

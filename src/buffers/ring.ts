@@ -15,8 +15,11 @@ import {
   type ColumnSpec,
   type ColumnSpecs,
   type Columns,
+  checkFlags,
+  checkNumbers,
   columnOf,
   columnsOf,
+  makeOrRelease,
   Storage,
   type StorageAddress,
 } from "./columns.ts";
@@ -118,6 +121,8 @@ export type BatchArrays<O extends ColumnSpec, A extends ColumnSpec, X extends Co
 
 /** A DataError when a saved state is not of a buffer with this seed. */
 export function checkSaved(saved: { readonly seed: number; readonly calls: number }, seed: number): void {
+  if (typeof saved !== "object" || saved === null)
+    throw new DataError(`restore: a state is what save gives, this is ${String(saved)}`);
   if (saved.seed !== seed)
     throw new DataError(`restore: the state is of a buffer with seed ${saved.seed}, this one has ${seed}`);
   checkCount("restore: the number of calls", saved.calls, 0);
@@ -193,17 +198,12 @@ export class TransitionRing {
     const { arrangement = "records" } = options;
     if (arrangement === "separate" && this.nextObservations === "once")
       throw new DataError('arrangement: "separate" arrays hold next observations "separate" or "none", not "once"');
+    const room = checkCount("finalObservations", options.finalObservations ?? Math.ceil(this.capacity / 16), 0);
     this.storage = new Storage(this.#columns(), this.capacity, arrangement, at);
     if (this.nextObservations === "once") {
-      const room = options.finalObservations ?? Math.ceil(this.capacity / 16);
       const { observation, environments, capacity, state } = this;
-      checkCount("finalObservations", room, 0);
-      try {
-        this.pool = new ObservationPool(observation, capacity, environments, room, state);
-      } catch (error) {
-        this.storage.dispose();
-        throw error;
-      }
+      const make = () => new ObservationPool(observation, capacity, environments, room, state);
+      this.pool = makeOrRelease([this.storage], make);
     }
   }
 
@@ -328,19 +328,34 @@ export class TransitionRing {
     return { capacity: this.capacity, head, count, pushed, columns, ...pool };
   }
 
-  restore(saved: RingSnapshot): void {
-    const { capacity, head, count, pushed, columns, pool } = saved;
+  #checkPosition({ capacity, head, count, pushed }: RingSnapshot, step: number): void {
     if (capacity !== this.capacity)
       throw new DataError(
         `restore: the state is of a buffer for ${capacity} transitions, this one holds ${this.capacity}`,
       );
-    const whole = [head, count, pushed].every((n) => Number.isSafeInteger(n) && n >= 0);
-    if (!whole || head >= capacity || count > capacity || pushed < count)
+    const whole = [head, count, pushed].every((n) => Number.isSafeInteger(n) && n >= 0 && n % step === 0);
+    // Until it is full, a ring is written from slot 0 on; only a pool gives up transitions before.
+    const begins = this.pool !== undefined || count === capacity || head === count;
+    if (!whole || !begins || head >= capacity || count > capacity || pushed < count)
       throw new DataError(`restore: position ${head}, ${count} stored and ${pushed} pushed do not fit together`);
-    for (const [name, column] of Object.entries(this.storage.columns))
-      if (columns[name]?.length !== count * column.size)
-        throw new DataError(`restore: the state has no column "${name}" of ${count} rows of ${column.size}`);
-    if ((pool === undefined) !== (this.pool === undefined))
+  }
+
+  #checkColumns({ count, columns }: RingSnapshot): void {
+    for (const [name, { dtype, size }] of Object.entries(this.storage.columns)) {
+      const values = columns?.[name];
+      if (values?.length !== count * size)
+        throw new DataError(`restore: the state has no column "${name}" of ${count} rows of ${size}`);
+      if (FLAGS.has(name)) checkFlags("restore", name, values);
+      else checkNumbers("restore", name, dtype, values);
+    }
+  }
+
+  /** Continues where a saved ring was. Of buffers that are pushed in step, `step` is the number of environments. */
+  restore(saved: RingSnapshot, step: number = this.pool ? this.environments : 1): void {
+    this.#checkPosition(saved, step);
+    this.#checkColumns(saved);
+    const { head, count, pushed, columns, pool } = saved;
+    if (!pool !== !this.pool)
       throw new DataError("restore: the state is of a buffer that keeps next observations in another way");
     if (pool) {
       this.pool?.checkState(pool, [columns.observationRow, columns.nextObservationRow]);

@@ -6,7 +6,6 @@
  * observations more than steps: the last one is what the episode goes on from, and what the value after the last step
  * is computed of. Nothing is carried over silently: every rollout starts with `begin(observation)`.
  */
-import type { TypedArray } from "../ir/arrays.ts";
 import { checkCount, needLength } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import { HostStream } from "../random/host.ts";
@@ -21,10 +20,13 @@ import {
   checkRows,
   columnOf,
   columnsOf,
+  makeOrRelease,
   Storage,
+  writeRows,
 } from "./columns.ts";
 import { seedWords } from "./draws.ts";
 import { type BoundBatch, GIVEN, Sampler } from "./gather.ts";
+import type { RowValue } from "./pushing.ts";
 
 export interface RolloutOptions<O extends ColumnSpec, A extends ColumnSpec, X extends ColumnSpecs> {
   readonly steps: number;
@@ -37,15 +39,15 @@ export interface RolloutOptions<O extends ColumnSpec, A extends ColumnSpec, X ex
   readonly target?: TargetChoice;
 }
 
-/** The result of one step of all environments: one row for each. */
+/** The result of one step of all environments: one row for each, or a number where that is one element. */
 export type RolloutStep<X extends ColumnSpecs> = {
-  readonly action: ArrayLike<number>;
-  readonly reward: ArrayLike<number>;
+  readonly action: RowValue;
+  readonly reward: RowValue;
   readonly terminated: ArrayLike<number | boolean>;
   readonly truncated: ArrayLike<number | boolean>;
   /** The observation to act on next: that of a new episode where one ended. */
-  readonly nextObservation: ArrayLike<number>;
-} & { readonly [K in keyof X]: ArrayLike<number> };
+  readonly nextObservation: RowValue;
+} & { readonly [K in keyof X]: RowValue };
 
 /** The columns of a rollout, step-major. */
 export type RolloutColumns<O extends ColumnSpec, A extends ColumnSpec, X extends ColumnSpecs> = {
@@ -67,7 +69,8 @@ export type RolloutBatch<O extends ColumnSpec, A extends ColumnSpec, X extends C
 };
 
 const FLAG: Column = { dtype: "u8", size: 1 };
-const STEP_COLUMNS = ["action", "reward", "terminated", "truncated"] as const;
+const FLAG_COLUMNS = ["terminated", "truncated"] as const;
+const STEP_COLUMNS = ["action", "reward", ...FLAG_COLUMNS] as const;
 
 export class RolloutBuffer<
   O extends ColumnSpec = ColumnSpec,
@@ -82,11 +85,12 @@ export class RolloutBuffer<
   epochs = 0;
   readonly #observations: Storage;
   readonly #rows: Storage;
-  readonly #extra: readonly string[];
+  /** Names of the columns that a step fills, and of those of them that are no flags. */
+  readonly #filled: readonly string[];
+  readonly #numbers: readonly string[];
   readonly #sampler: Sampler;
   readonly #seed: HostStream;
   readonly #batches = new Map<number, { batch: RolloutBatch<O, A, X>; bound: BoundBatch }>();
-  readonly #order: Int32Array;
   #begun = false;
   #step = 0;
 
@@ -98,18 +102,20 @@ export class RolloutBuffer<
     const observation = columnOf("observation", options.observation);
     const action = columnOf("action", options.action);
     const extra = columnsOf(options.columns ?? {});
-    const taken = Object.keys(extra).find((name) => ["observation", "index", "size", ...STEP_COLUMNS].includes(name));
-    if (taken) throw new DataError(`columns: the name "${taken}" is taken; choose another`);
-    this.#extra = Object.keys(extra);
+    const clash = Object.keys(extra).find((name) => ["observation", "index", "size", ...STEP_COLUMNS].includes(name));
+    if (clash) throw new DataError(`columns: the name "${clash}" is taken; choose another`);
+    this.#filled = [...STEP_COLUMNS, ...Object.keys(extra)];
+    this.#numbers = ["action", "reward", ...Object.keys(extra)];
     const rows = this.steps * this.environments;
+    const reward: Column = { dtype: "f32", size: 1 };
+    const filled = { action, reward, terminated: FLAG, truncated: FLAG, ...extra };
     this.#observations = new Storage({ observation }, rows + this.environments, "separate");
-    const flags = { terminated: FLAG, truncated: FLAG };
-    this.#rows = new Storage({ action, reward: { dtype: "f32", size: 1 }, ...flags, ...extra }, rows, "separate");
+    this.#rows = makeOrRelease([this.#observations], () => new Storage(filled, rows, "separate"));
     const arrays = Object.keys(this.#rows.columns).map((name) => [name, this.#rows.view(name).array]);
     const views = { observation: this.#observations.view("observation").array, ...Object.fromEntries(arrays) };
     this.columns = views as RolloutColumns<O, A, X>;
-    this.#order = new Int32Array(rows);
-    this.#sampler = new Sampler(this.#sources(), GIVEN, options.target ?? "auto");
+    const taken = [this.#observations, this.#rows];
+    this.#sampler = makeOrRelease(taken, () => new Sampler(this.#sources(), GIVEN, options.target ?? "auto"));
   }
 
   #sources() {
@@ -132,9 +138,9 @@ export class RolloutBuffer<
   }
 
   /** Starts a rollout from the observations that the first actions are chosen on. */
-  begin(observation: ArrayLike<number>): void {
+  begin(observation: RowValue): void {
     checkRows("begin", "observation", this.#observations.columns.observation as Column, observation, this.environments);
-    (this.columns.observation as TypedArray).set(observation, 0);
+    writeRows(this.#observations.view("observation").array, 0, observation);
     this.#begun = true;
     this.#step = 0;
   }
@@ -159,10 +165,10 @@ export class RolloutBuffer<
     this.#check("add");
     if (this.full)
       throw new DataError(`add: all ${this.steps} steps are there; use them, then call begin(observation)`);
-    const given = step as unknown as { readonly [name: string]: ArrayLike<number> };
-    for (const name of ["action", "reward", ...this.#extra])
+    const given = step as unknown as { readonly [name: string]: RowValue };
+    for (const name of this.#numbers)
       checkRows("add", name, this.#rows.columns[name] as Column, given[name], this.environments);
-    for (const name of ["terminated", "truncated"] as const) {
+    for (const name of FLAG_COLUMNS) {
       needLength("add", name, step[name], this.environments, "the number of environments");
       checkFlags("add", name, step[name]);
     }
@@ -170,11 +176,11 @@ export class RolloutBuffer<
     const { observation } = this.#observations.columns as { readonly observation: Column };
     checkRows("add", "nextObservation", observation, given.nextObservation, this.environments);
     const at = this.#step * this.environments;
-    for (const name of [...STEP_COLUMNS, ...this.#extra]) {
+    for (const name of this.#filled) {
       const { array, size } = this.#rows.view(name);
-      array.set(given[name] as ArrayLike<number>, at * size);
+      writeRows(array, at * size, given[name] as RowValue);
     }
-    next.array.set(given.nextObservation as ArrayLike<number>, (at + this.environments) * next.size);
+    writeRows(next.array, (at + this.environments) * next.size, step.nextObservation);
     this.#step++;
   }
 
@@ -186,7 +192,8 @@ export class RolloutBuffer<
 
   /**
    * Calls `use` with minibatches that together hold every row once, in random order; the last may not be smaller, so
-   * `size` must divide the number of rows. The batch is the buffer's own and is overwritten by the next.
+   * `size` must divide the number of rows. The batch is the buffer's own and is overwritten by the next of its size,
+   * also where `use` takes minibatches itself.
    */
   minibatches(size: number, use: (batch: RolloutBatch<O, A, X>, number: number) => void): void {
     this.#check("minibatches");
@@ -197,9 +204,8 @@ export class RolloutBuffer<
       throw new DataError(`minibatches: ${size} does not divide the ${this.size} rows; choose a size that does`);
     const { batch, bound } = this.#own(size);
     const order = this.#seed.fold(this.epochs++).permutation(this.size);
-    for (let i = 0; i < this.size; i++) this.#order[i] = order.at(i);
     for (let first = 0; first < this.size; first += size) {
-      for (let i = 0; i < size; i++) bound.index[i] = this.#order[first + i] as number;
+      for (let i = 0; i < size; i++) bound.index[i] = order.at(first + i);
       bound.run();
       use(batch, first / size);
     }
@@ -217,6 +223,7 @@ export class RolloutBuffer<
   }
 
   dispose(): void {
+    this.reset();
     this.#observations.dispose();
     this.#rows.dispose();
     this.#sampler.dispose();

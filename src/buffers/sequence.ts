@@ -9,7 +9,7 @@ import { checkCount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import { HostStream } from "../random/host.ts";
 import { Batches } from "./batches.ts";
-import type { ColumnSpec, ColumnSpecs } from "./columns.ts";
+import { type ColumnSpec, type ColumnSpecs, makeOrRelease } from "./columns.ts";
 import { type SeedWords, seedWords, writeKey } from "./draws.ts";
 import { GIVEN, Sampler } from "./gather.ts";
 import type { ReplayOptions, ReplaySnapshot } from "./replay.ts";
@@ -42,6 +42,32 @@ export interface SequenceSnapshot extends ReplaySnapshot {
   readonly lost: number;
 }
 
+/**
+ * Checks that windows end exactly where an episode is long enough. What is not known is how long an episode was whose
+ * first steps are overwritten: then more windows may have ended than the stored steps tell.
+ */
+function checkWindows({ capacity, count, pushed, columns, window, steps, ends, lost }: SequenceSnapshot): void {
+  checkCount("restore: the windows that are gone", lost, 0);
+  if (count !== Math.min(pushed, capacity))
+    throw new DataError(`restore: ${count} stored and ${pushed} pushed do not fit together`);
+  const environments = steps.length;
+  const stored = new Array<number>(environments).fill(0);
+  const known = new Array<boolean>(environments).fill(pushed === count);
+  for (let age = 0; age < count; age++) {
+    const e = age % environments;
+    const more = (ends[age] as number) - (ends[age - 1] ?? lost);
+    const length = (stored[e] as number) + 1;
+    if (!(more === (length >= window ? 1 : 0) || (more === 1 && !known[e])))
+      throw new DataError(`restore: the windows up to transition ${age} do not add up`);
+    const ended = Boolean(columns?.terminated?.[age] || columns?.truncated?.[age]);
+    stored[e] = ended ? 0 : length;
+    known[e] ||= ended;
+  }
+  for (const [e, n] of steps.entries())
+    if (!(n === stored[e] || (!known[e] && Number.isSafeInteger(n) && n > (stored[e] as number))))
+      throw new DataError(`restore: ${n} steps of the episode in environment ${e} do not fit what is stored`);
+}
+
 export class SequenceBuffer<
   O extends ColumnSpec = ColumnSpec,
   A extends ColumnSpec = ColumnSpec,
@@ -58,6 +84,7 @@ export class SequenceBuffer<
   readonly #batches: Batches<BatchArrays<O, A, X>>;
   readonly #seed: SeedWords;
   readonly #key = new Int32Array(16);
+  readonly #stream = new HostStream(0, 0);
   /** By slot: windows that ended at this transition or before it, ever. */
   readonly #ends: Float64Array;
   /** By environment: transitions of the current episode. */
@@ -72,17 +99,18 @@ export class SequenceBuffer<
     this.window = checkCount("the window", options.window, 1);
     if (options.nextObservations === "once")
       throw new DataError('SequenceBuffer: next observations are "separate" or "none"; windows hold them anyway');
-    this.#ring = new TransitionRing(options);
-    const { environments, capacity } = this.#ring;
+    const { environments = 1, capacity } = options;
     if (this.window * environments > capacity)
       throw new DataError(
         `a window of ${this.window} steps of ${environments} environments does not fit into ${capacity}`,
       );
+    this.#ring = new TransitionRing(options);
     this.#write = this.#ring.pushSlices();
     this.#writeBatch = this.#ring.pushBatch();
     this.#ends = new Float64Array(capacity);
     this.#steps = new Int32Array(environments);
-    this.#sampler = new Sampler(this.#ring.sources(), GIVEN, options.target ?? "auto");
+    const sources = this.#ring.sources();
+    this.#sampler = makeOrRelease([this.#ring], () => new Sampler(sources, GIVEN, options.target ?? "auto"));
     this.#batches = new Batches(this.#sampler, (size) => size * this.window);
   }
 
@@ -157,7 +185,8 @@ export class SequenceBuffer<
     const size = bound.size / this.window;
     needStored(size, windows, `windows of ${this.window} steps`);
     writeKey(this.#key, this.#seed, this.calls++);
-    const stream = new HostStream(this.#key[0] as number, this.#key[1] as number);
+    const stream = this.#stream;
+    stream.restart(this.#key[0] as number, this.#key[1] as number);
     const { environments, capacity, oldest } = this.#ring;
     for (let w = 0; w < size; w++) {
       const end = this.#findEnd(stream.below(windows));
@@ -189,18 +218,14 @@ export class SequenceBuffer<
   }
 
   restore(saved: SequenceSnapshot): void {
-    const { window, steps, ends, lost, calls } = saved;
     checkSaved(saved, this.seed);
+    const { window, steps, ends, lost, calls } = saved;
     if (window !== this.window)
       throw new DataError(`restore: the state has windows of ${window} steps, this buffer ${this.window}`);
-    if (steps.length !== this.#steps.length || ends.length !== saved.count)
+    if (steps?.length !== this.#steps.length || ends?.length !== saved.count)
       throw new DataError("restore: the state belongs to another number of environments, or is not whole");
-    checkCount("restore: the windows that are gone", lost, 0);
-    for (const [age, end] of ends.entries()) {
-      const more = end - (ends[age - 1] ?? lost);
-      if (more !== 0 && more !== 1) throw new DataError(`restore: the windows up to transition ${age} do not add up`);
-    }
-    this.#ring.restore(saved);
+    checkWindows(saved);
+    this.#ring.restore(saved, this.#ring.environments);
     this.#steps.set(steps);
     ends.forEach((end, age) => {
       this.#ends[(this.#ring.oldest + age) % this.capacity] = end;

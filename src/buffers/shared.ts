@@ -3,9 +3,11 @@
  *
  * Two counters stand in the heap: how many transitions are published, and up to where the writer may be writing. The
  * writer moves the second on before it touches a slot, in steps of many slots; a reader gathers without a lock and
- * looks at it afterwards: a sampled slot that it has passed may be torn, so that sample is drawn again. Counters wrap at
- * a multiple of the capacity. Read-modify-write operations are used where order with plain accesses matters: they are
- * full fences, which plain atomic loads and stores are not on every processor.
+ * looks at it afterwards: a sampled slot that it has passed may be torn, so that sample is drawn again. Counters begin
+ * with what the ring holds (not with what was ever pushed, which `clear` leaves as it is), so that both the next slot
+ * and the number of stored transitions follow from them; they wrap at a multiple of the capacity. Read-modify-write
+ * operations are used where order with plain accesses matters: they are full fences, which plain atomic loads and
+ * stores are not on every processor.
  */
 import { type TypedArray, viewArray } from "../ir/arrays.ts";
 import { DataError } from "../kernels/errors.ts";
@@ -20,6 +22,8 @@ export interface RingHandle {
   readonly storage: StorageAddress;
   /** Byte offset of the counters. */
   readonly position: number;
+  /** Transitions pushed ever, less those that the counters count. */
+  readonly uncounted: number;
 }
 
 /** Words of the counters. */
@@ -42,13 +46,15 @@ export class SharedPosition {
   readonly #words: Int32Array;
   readonly #offset: number;
   readonly #ring: TransitionRing;
+  readonly #uncounted: number;
   /** Counters run from 0 to this less one. */
   readonly #wrap: number;
   #disposed = false;
 
-  constructor(ring: TransitionRing, offset: number) {
+  constructor(ring: TransitionRing, offset: number, uncounted: number) {
     this.#ring = ring;
     this.#offset = offset;
+    this.#uncounted = uncounted;
     this.#words = viewArray("i32", heap().buffer, offset, WORDS) as Int32Array;
     this.#wrap = wrapOf(ring.capacity);
   }
@@ -64,7 +70,7 @@ export class SharedPosition {
   }
 
   handle(ring: TransitionRing): RingHandle {
-    return { memory: heap().memory, storage: ring.storage.address, position: this.#offset };
+    return { memory: heap().memory, storage: ring.storage.address, position: this.#offset, uncounted: this.#uncounted };
   }
 
   /** Brings the ring's position up to what is published. */
@@ -78,8 +84,9 @@ export class SharedPosition {
     } while (turns % 2 === 1 || Atomics.load(this.#words, TURNS) !== turns);
     this.position = position;
     state.head = position % capacity;
-    state.pushed = (turns / 2) * this.#wrap + position;
-    state.count = Math.min(state.pushed, capacity);
+    const counted = (turns / 2) * this.#wrap + position;
+    state.count = Math.min(counted, capacity);
+    state.pushed = this.#uncounted + counted;
   }
 
   /** Of the newest `count` transitions, how many of the oldest may be overwritten by now. */
@@ -115,10 +122,11 @@ export function shareRing(ring: TransitionRing): {
   const words: TypedArray = viewArray("i32", heap().buffer, offset, WORDS);
   const wrap = wrapOf(capacity);
   const step = Math.max(1, Math.min(STEP, Math.floor(capacity / 8)));
-  const counters = { position: state.pushed % wrap, reserved: state.pushed % wrap, left: 0 };
-  words[PUBLISHED] = counters.position;
-  words[RESERVED] = counters.position;
-  words[TURNS] = 2 * Math.floor(state.pushed / wrap);
+  // A ring that is not full has been written from slot 0 on.
+  const begin = state.count < capacity ? state.count : capacity + state.head;
+  const counters = { position: begin, reserved: begin, left: 0 };
+  words[PUBLISHED] = begin;
+  words[RESERVED] = begin;
   const reserve = (rows: number): void => {
     const more = Math.max(step, rows);
     counters.left += more;
@@ -143,5 +151,5 @@ export function shareRing(ring: TransitionRing): {
       uses: { counters, reserve, turn, words },
     };
   };
-  return { position: new SharedPosition(ring, offset), hooks };
+  return { position: new SharedPosition(ring, offset, state.pushed - begin), hooks };
 }

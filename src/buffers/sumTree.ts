@@ -17,6 +17,7 @@ import { allocate, free, kernel } from "../kernel/kernel.ts";
 import { checkCount, needAmount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
 import type { TargetChoice } from "../runtime/targets.ts";
+import { makeOrRelease } from "./columns.ts";
 import { CONTROL_WORDS } from "./draws.ts";
 
 /** Words of the control array that trees use, beside those of draws. */
@@ -183,7 +184,7 @@ export class SumTree {
   readonly settings: Float64Array;
   readonly #control: Int32Array;
   readonly #one: Float64Array;
-  readonly #owned: TypedArray[];
+  readonly #owned: TypedArray[] = [];
   readonly #leaf: () => void;
   /** By size, rounded up to a power of two. */
   readonly #updates = new Map<number, BoundUpdate>();
@@ -200,15 +201,22 @@ export class SumTree {
     this.#mostLeaf = Number.MAX_VALUE / (2 * this.leaves);
     this.#mostPriority = alpha > 0 ? Math.min(Number.MAX_VALUE, this.#mostLeaf ** (1 / alpha)) : Number.MAX_VALUE;
     this.#target = options.target ?? "auto";
-    this.sums = allocate(f64, 2 * this.leaves);
-    this.least = allocate(f64, 2 * this.leaves).fill(Number.POSITIVE_INFINITY);
-    this.settings = allocate(f64, 4);
+    const leaf = leafOf.on(this.#target, { threads: 1 });
+    this.sums = this.#take(() => allocate(f64, 2 * this.leaves));
+    this.least = this.#take(() => allocate(f64, 2 * this.leaves)).fill(Number.POSITIVE_INFINITY);
+    this.settings = this.#take(() => allocate(f64, 4));
     this.settings[0] = alpha;
-    this.#control = allocate(i32, CONTROL_WORDS);
+    this.#control = this.#take(() => allocate(i32, CONTROL_WORDS));
     this.#control[TREE_CONTROL.leaves] = this.leaves;
-    this.#one = allocate(f64, 1);
-    this.#owned = [this.sums, this.least, this.settings, this.#control, this.#one];
-    this.#leaf = leafOf.on(this.#target, { threads: 1 }).bind({ settings: this.settings, one: this.#one });
+    this.#one = this.#take(() => allocate(f64, 1));
+    this.#leaf = leaf.bind({ settings: this.settings, one: this.#one });
+  }
+
+  /** An array of the tree's own; when there is no room for it, the ones before are given back. */
+  #take<T extends TypedArray>(make: () => T): T {
+    const array = makeOrRelease([this], make);
+    this.#owned.push(array);
+    return array;
   }
 
   /** The sum of all leaves. */

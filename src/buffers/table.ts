@@ -5,15 +5,17 @@
 import type { TypedArray } from "../ir/arrays.ts";
 import { checkCount } from "../kernels/checks.ts";
 import { DataError } from "../kernels/errors.ts";
-import { type ArrayFor, type Column, type ColumnSpecs, checkRows, columnsOf, Storage } from "./columns.ts";
+import { type ArrayFor, type Column, type ColumnSpecs, checkRows, columnsOf, Storage, writeRows } from "./columns.ts";
+import type { RowValue } from "./pushing.ts";
 
 export interface TableOptions<X extends ColumnSpecs> {
   readonly columns: X;
   /** Rows that there is room for at first; 1024 unless given. */
   readonly capacity?: number;
 }
-export type TableRow<X extends ColumnSpecs> = { readonly [K in keyof X]: ArrayLike<number> | number };
-export type TableRows<X extends ColumnSpecs> = { readonly [K in keyof X]: ArrayLike<number> };
+/** A row, or rows side by side: elements by column, or the number itself where there is one. */
+export type TableRow<X extends ColumnSpecs> = { readonly [K in keyof X]: RowValue };
+export type TableRows<X extends ColumnSpecs> = TableRow<X>;
 
 export class ExperienceTable<X extends ColumnSpecs> {
   #storage: Storage;
@@ -47,8 +49,9 @@ export class ExperienceTable<X extends ColumnSpecs> {
     this.#reach(this.#length + 1);
     for (const name of this.#names) {
       const { array, size } = this.#storage.view(name);
-      const value = row[name] as ArrayLike<number> | number;
+      const value: RowValue = row[name];
       const to = this.#length * size;
+      // Rows are short: a loop is faster than `set`.
       if (typeof value === "number") array[to] = value;
       else for (let k = 0; k < size; k++) array[to + k] = value[k] as number;
     }
@@ -64,7 +67,7 @@ export class ExperienceTable<X extends ColumnSpecs> {
     const first = this.#length;
     for (const name of this.#names) {
       const { array, size } = this.#storage.view(name);
-      array.set(rows[name] as ArrayLike<number>, first * size);
+      writeRows(array, first * size, rows[name]);
     }
     this.#length += count;
     return first;

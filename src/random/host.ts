@@ -2,7 +2,7 @@
  * @file The generator on the host: plain numbers, the same bits as the IR in this folder.
  *
  * For seeds, tests and set-up code that draws a few numbers. f32 arithmetic is spelled out with Math.fround in the
- * order of the IR. Draws allocate nothing; new streams do.
+ * order of the IR. Draws allocate nothing; a new stream is a few numbers.
  */
 import { mulHigh } from "../ir/scalar.ts";
 import { FACTOR1, FACTOR2, LEAST_BITS, ROUND_STEP, ROUNDS } from "./permutation.ts";
@@ -13,6 +13,8 @@ const fround = Math.fround;
 const LN2_LOW_32 = fround(LN2_LOW);
 const single = new Float32Array(1);
 const pattern = new Int32Array(single.buffer);
+/** The words of the draw that is being made: read before the next, so that all streams share them. */
+const words = new Uint32Array(2);
 
 /**
  * Threefry-2x32-20: the two output words go to out[0] and out[1]. Signed words and written-out rounds are what engines
@@ -97,25 +99,38 @@ function weightAt(weights: ArrayLike<number>, k: number): number {
 
 /** `Stream` of stream.ts on the host: see there for what each method draws. */
 export class HostStream {
-  readonly key0: number;
-  readonly key1: number;
+  /** Words are kept signed: engines make no objects for them. */
+  #key0: number;
+  #key1: number;
   /** The number of the next draw; may be set to go back or ahead. */
   drawn = 0;
-  readonly #words = new Uint32Array(2);
   /** The first counter word of draws: 0, or that of `at`. */
   readonly #place: number;
 
   constructor(key0: number, key1: number, place = 0) {
-    this.key0 = key0 >>> 0;
-    this.key1 = key1 >>> 0;
+    this.#key0 = key0 | 0;
+    this.#key1 = key1 | 0;
     this.#place = place;
   }
 
-  /** Both words for a counter, and their xor. */
+  get key0(): number {
+    return this.#key0 >>> 0;
+  }
+  get key1(): number {
+    return this.#key1 >>> 0;
+  }
+
+  /** Becomes a new stream of another key: for code that needs one in every call, and makes no objects. */
+  restart(key0: number, key1: number): void {
+    this.#key0 = key0 | 0;
+    this.#key1 = key1 | 0;
+    this.drawn = 0;
+  }
+
+  /** Both words for a counter, and their xor, signed. */
   #encrypt(c0: number, c1: number): number {
-    const words = this.#words;
-    threefry(this.key0, this.key1, c0, c1, words);
-    return ((words[0] as number) ^ (words[1] as number)) >>> 0;
+    threefry(this.#key0, this.#key1, c0, c1, words);
+    return (words[0] as number) ^ (words[1] as number);
   }
   #next(): number {
     const draw = this.drawn;
@@ -124,11 +139,11 @@ export class HostStream {
   }
   #stream(c0: number, c1: number): HostStream {
     this.#encrypt(c0, c1);
-    return new HostStream(this.#words[0] as number, this.#words[1] as number);
+    return new HostStream(words[0] as number, words[1] as number);
   }
 
   bits(): number {
-    return this.#encrypt(this.#place, this.#next());
+    return this.#encrypt(this.#place, this.#next()) >>> 0;
   }
   uniform(low = 0, high = 1): number {
     return between(this.bits(), low, high);
@@ -136,8 +151,8 @@ export class HostStream {
   pair(low = 0, high = 1): { readonly first: number; readonly second: number } {
     this.#encrypt(this.#place, this.#next());
     return {
-      first: between(this.#words[0] as number, low, high),
-      second: between(this.#words[1] as number, low, high),
+      first: between(words[0] as number, low, high),
+      second: between(words[1] as number, low, high),
     };
   }
   /** A number in 0..n-1 for n up to 2^32 - 1. */
@@ -158,7 +173,7 @@ export class HostStream {
   }
   normal(): number {
     this.#encrypt(this.#place, this.#next());
-    return normalFrom(this.#words[0] as number, this.#words[1] as number);
+    return normalFrom(words[0] as number, words[1] as number);
   }
   exponential(): number {
     return negativeLog(this.bits());
@@ -184,7 +199,7 @@ export class HostStream {
     return this.#stream(this.#place, data);
   }
   at(data: number): HostStream {
-    return new HostStream(this.key0, this.key1, (data << PLACE_BITS) >>> 0);
+    return new HostStream(this.#key0, this.#key1, (data << PLACE_BITS) >>> 0);
   }
   split(): HostStream {
     return this.#stream(SPLIT_DOMAIN - this.#place, this.#next());
@@ -192,7 +207,7 @@ export class HostStream {
   /** The elements of a permutation of 0..n-1 by index; takes one draw. */
   permutation(n: number): HostPermutation {
     this.#encrypt(this.#place, this.#next());
-    return new HostPermutation(this.#words[0] as number, this.#words[1] as number, n);
+    return new HostPermutation(words[0] as number, words[1] as number, n);
   }
   /** Puts elements 0..n-1 in random order, every order equally likely. */
   shuffle(array: { [index: number]: number; readonly length: number }, n = array.length): void {

@@ -62,7 +62,7 @@ export function parseTarget(text: string | undefined, from: string): TargetChoic
   if (!found) {
     const names = ["auto", ...TARGET_NAMES];
     throw new TargetError(
-      `${from}: there is no target "${text}"; known are ${names.join(", ")}.${didYouMean(text, names)}`,
+      `${from}: there is no target "${text}"; known are ${names.join(", ")}.${didYouMean(String(text), names)}`,
     );
   }
   return found;
@@ -70,8 +70,8 @@ export function parseTarget(text: string | undefined, from: string): TargetChoic
 
 /** The target for a wish. */
 export function chooseTarget(wish: TargetChoice = "auto"): Choice {
-  const fromEnvironment =
-    wish === "auto" ? parseTarget(globalThis.process?.env?.LOCKSTEP_TARGET, "LOCKSTEP_TARGET") : wish;
+  const environment = globalThis.process?.env?.LOCKSTEP_TARGET;
+  const fromEnvironment = wish === "auto" ? parseTarget(environment, "LOCKSTEP_TARGET") : parseTarget(wish, "target");
   if (fromEnvironment !== "auto") {
     const found = availability(fromEnvironment);
     if (!found.target) throw new TargetError(`the target "${fromEnvironment}" is not available: ${found.reason}`);

@@ -17,6 +17,7 @@ import { ExperienceTable } from "../../src/buffers/table.ts";
 import { f32, f64 } from "../../src/kernel/declare.ts";
 import { allocate } from "../../src/kernel/kernel.ts";
 import { DataError } from "../../src/kernels/errors.ts";
+import { LockstepError } from "../../src/platform/errors.ts";
 import { HeapError, heap } from "../../src/runtime/heap.ts";
 import { kept } from "./support.ts";
 
@@ -174,6 +175,20 @@ describe("a ring that is too large", () => {
     });
     expect(used).toBe(0);
   });
+  test("for its trees gives back those that were made", () => {
+    const allocate = heap().allocate.bind(heap());
+    new SumTree(4, { target: "js" }).dispose();
+    const before = heap().bytesInUse;
+    // Sums and least values of eight nodes find room, the four numbers after them do not.
+    const full = vi.spyOn(heap(), "allocate").mockImplementation((bytes) => {
+      if (bytes === 4 * 8) throw new HeapError("no room");
+      return allocate(bytes);
+    });
+    expect(() => new SumTree(4, { target: "js" })).toThrow(HeapError);
+    expect(full).toHaveBeenCalledTimes(3);
+    full.mockRestore();
+    expect(heap().bytesInUse).toBe(before);
+  });
   test("as a pipeline is refused", () => {
     expect(() => new Pipeline({ capacity: 2 ** 24, columns: { x: 2 ** 30 } })).toThrow(DataError);
   });
@@ -202,61 +217,6 @@ describe("episodes for hindsight", () => {
     expect(() => buffer.pushEpisode([goal(0, true), goal(1, true)])).toThrow(/ends before its last/);
     expect(buffer.length).toBe(0);
     buffer.pushEpisode([goal(0, false), goal(1, true)]);
-    expect(buffer.finished).toBe(2);
-  });
-});
-
-describe("restored states", () => {
-  test("must refer to rows that exist", () => {
-    const options = { ...LAYOUT, nextObservations: "once" } as const;
-    const buffer = new ReplayBuffer(options);
-    for (let n = 0; n < 5; n++) buffer.push({ ...transition(n) });
-    const saved = buffer.save();
-    const pool = saved.pool as NonNullable<typeof saved.pool>;
-    const wrong = [
-      { ...saved, columns: { ...saved.columns, observationRow: Int32Array.of(0, 1, 2, 3, 10 ** 9) } },
-      { ...saved, columns: { ...saved.columns, nextObservationRow: Int32Array.of(0, 1, 2, 3, -1) } },
-      { ...saved, pool: { ...pool, taken: Number.NaN } },
-      { ...saved, pool: { ...pool, first: 3 } },
-      { ...saved, pool: { ...pool, rows: new Float32Array(3) } },
-      { ...saved, pool: { ...pool, last: [100] } },
-      { ...saved, calls: -1 },
-    ];
-    const other = new ReplayBuffer(options);
-    other.push(transition(7));
-    for (const [k, one] of wrong.entries()) expect(() => other.restore(one), `state ${k}`).toThrow(DataError);
-    expect(other.length).toBe(1);
-    expect(other.sample(1).reward[0]).toBe(7);
-    other.restore(saved);
-    expect(other.sample(5).observation).toEqual(buffer.sample(5).observation);
-  });
-
-  test("of windows must add up", () => {
-    const buffer = new SequenceBuffer({ ...LAYOUT, window: 2 });
-    for (let n = 0; n < 5; n++) buffer.push(transition(n));
-    const saved = buffer.save();
-    for (const wrong of [
-      { lost: Number.NaN },
-      { ends: Float64Array.of(0, 1, 2, 3, 9) },
-      { ends: new Float64Array(5).fill(NaN) },
-    ])
-      expect(() => buffer.restore({ ...saved, ...wrong }), JSON.stringify(wrong)).toThrow(DataError);
-    buffer.restore(saved);
-    expect(buffer.windows).toBe(4);
-  });
-
-  test("of hindsight buffers must hold steps and lengths that fit together", () => {
-    const buffer = new HerBuffer({ ...LAYOUT, goal: 1, strategy: "final" });
-    buffer.pushEpisode([0, 1].map((n) => ({ ...transition(n, n === 1), achievedGoal: [n], desiredGoal: [0] })));
-    const saved = buffer.save();
-    for (const wrong of [
-      { lengths: Int32Array.of(100, 100) },
-      { steps: Int32Array.of(5, 6) },
-      { current: Number.NaN },
-      { current: 7 },
-    ])
-      expect(() => buffer.restore({ ...saved, ...wrong }), JSON.stringify(wrong)).toThrow(DataError);
-    buffer.restore(saved);
     expect(buffer.finished).toBe(2);
   });
 });
@@ -376,5 +336,56 @@ describe("sharing", () => {
     buffer.pushSlices(row(1), 1, 1, false, false, row(2));
     expect(buffer.pushed).toBe(2);
     expect([...buffer.sample(2).index].every((slot) => slot < 2)).toBe(true);
+  });
+});
+
+describe("a buffer that cannot be made", () => {
+  const rows = 4;
+  const arrays = {
+    observation: new Float32Array(rows),
+    action: new Float32Array(rows),
+    reward: new Float32Array(rows),
+    terminated: new Uint8Array(rows),
+    truncated: new Uint8Array(rows),
+  };
+  const target = "bogus" as "js";
+  const ended = { ...arrays, terminated: new Uint8Array(rows).fill(1) };
+  const failing: readonly (readonly [string, () => unknown])[] = [
+    ["a dataset with an open end", () => new OfflineDataset(arrays)],
+    ["a dataset without columns", () => new OfflineDataset({ reward: [1] } as never)],
+    ["a dataset", () => new OfflineDataset(ended, { target })],
+    ["windows that do not fit", () => new SequenceBuffer({ ...LAYOUT, window: 9 })],
+    ["windows", () => new SequenceBuffer({ ...LAYOUT, window: 2, target })],
+    ["a negative beta", () => new PrioritizedReplayBuffer({ ...LAYOUT, beta: -1 })],
+    ["priorities", () => new PrioritizedReplayBuffer({ ...LAYOUT, target })],
+    ["a ring", () => new ReplayBuffer({ ...LAYOUT, target })],
+    ["a ring with a pool", () => new ReplayBuffer({ ...LAYOUT, nextObservations: "once", target })],
+    ["no room for ends", () => new ReplayBuffer({ ...LAYOUT, nextObservations: "once", finalObservations: -1 })],
+    ["no observation", () => new ReplayBuffer({ capacity: 8, action: 1 } as never)],
+    ["n steps", () => new NStepBuffer({ ...LAYOUT, n: 2, target })],
+    ["hindsight", () => new HerBuffer({ ...LAYOUT, goal: 1, target })],
+    ["a rollout", () => new RolloutBuffer({ steps: 2, environments: 1, observation: 1, action: 1, target })],
+    ["a tree", () => new SumTree(4, { target })],
+  ];
+  test.each(failing)("says why and gives its memory back: %s", (_name, make) => {
+    expect(kept(() => expect(make).toThrow(LockstepError))).toBe(0);
+  });
+
+  test("as a batch of two that differ: nothing is kept", () => {
+    const [first, second, third] = [2, 3, 2].map((observation) => new ReplayBuffer({ ...LAYOUT, observation }));
+    for (const one of [first, second, third])
+      for (let n = 0; n < 4; n++) {
+        const observation = one === second ? [n, n, n] : [n, n];
+        one?.push({ ...transition(n), observation, nextObservation: observation });
+      }
+    const more = new ReplayBuffer({ ...LAYOUT, columns: { z: 1 } });
+    for (let n = 0; n < 4; n++) more.push({ ...transition(n), z: n });
+    const mix = (a: unknown, b: unknown) => sampleMixed(a as ReplayBuffer, b as ReplayBuffer, 4, 0.5);
+    const used = kept(() => {
+      expect(() => mix(first, second)).toThrow(/"observation" differs .* 2 f32 a row and 3 f32/);
+      expect(() => mix(first, more)).toThrow(/different columns/);
+    });
+    expect(used).toBe(0);
+    expect(mix(first, third)).toBe(mix(first, third));
   });
 });

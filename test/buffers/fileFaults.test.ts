@@ -62,6 +62,51 @@ describe("files that cannot be written or used", () => {
     store.close();
   });
 
+  test("a tail that followed a lost block does not follow the one in its place", () => {
+    let buffer = new FileReplayBuffer(options("lost"));
+    for (let n = 0; n < 11; n++) buffer.push(transition(n));
+    buffer.close();
+    // Blocks 0 and 1 are full, a tail of block 2 stands behind them; block 1 never reached the disk.
+    const store = { record: 4 * (2 + 2 + 1 + 1) + 2, header: 4096, block: 32 };
+    const size = store.block + 4 * store.record;
+    const file = fs.openSync(join(folder, "lost"), "r+");
+    fs.writeSync(file, new Uint8Array(size), 0, size, store.header + 3 * size);
+    fs.closeSync(file);
+    buffer = new FileReplayBuffer(options("lost"));
+    expect(buffer.pushed).toBe(4);
+    for (let n = 100; n < 104; n++) buffer.push(transition(n));
+    buffer.close();
+    buffer = new FileReplayBuffer(options("lost"));
+    expect([buffer.pushed, buffer.length]).toEqual([8, 8]);
+    // Tails written from now on count again, also when the file is opened in between.
+    buffer.push(transition(104));
+    buffer.close();
+    buffer = new FileReplayBuffer(options("lost"));
+    expect(buffer.pushed).toBe(9);
+    expect([...new Set(buffer.sample(9).reward)].every((n) => n < 4 || n >= 100)).toBe(true);
+    buffer.close();
+  });
+
+  test("tails count after all those before them were lost", () => {
+    const path = join(folder, "tails");
+    const layout = { columns: { x: { dtype: "u8", size: 1 } }, capacity: 64, block: 4 } as const;
+    const open = () => new BlockStore(openFile(path), path, layout, 1);
+    let store = open();
+    for (let k = 0; k < 5; k++) store.write("tail", 0, 2);
+    store.write("ring", 0, 4);
+    store.close();
+    const file = fs.openSync(path, "r+");
+    fs.writeSync(file, new Uint8Array(2 * 36), 0, 2 * 36, 4096);
+    fs.closeSync(file);
+    store = open();
+    expect(store.recover()).toMatchObject({ pushed: 4 });
+    store.write("tail", 1, 3);
+    store.close();
+    store = open();
+    expect(store.recover()).toMatchObject({ pushed: 7 });
+    store.close();
+  });
+
   test("more transitions than can be counted are refused", () => {
     expect(() => new FileReplayBuffer({ ...options("large"), capacity: 2 ** 31 })).toThrow(DataError);
   });
@@ -91,5 +136,8 @@ describe("files that cannot be written or used", () => {
     const close = vi.spyOn(fs, "closeSync");
     expect(kept(() => expect(() => new FileReplayBuffer(long)).toThrow(DataError))).toBe(0);
     expect(close).toHaveBeenCalledTimes(1);
+    const target = "bogus" as "js";
+    expect(kept(() => expect(() => new FileReplayBuffer({ ...options("new"), target })).toThrow(/no target/))).toBe(0);
+    expect(fs.existsSync(join(folder, "new"))).toBe(false);
   });
 });

@@ -90,6 +90,10 @@ describe("a pipeline in one thread", () => {
     expect(() => pipeline.sendSync({ a: 5, b: 1 })).toThrow(DataError);
     expect(() => pipeline.tryReceive({ a: new Float32Array(3), b: new Float32Array(1) })).toThrow(/receive: "a"/);
     expect(pipeline.length).toBe(0);
+    pipeline.trySend({ a: [1, 2], b: 3 });
+    const number = 0 as unknown as Float32Array;
+    expect(() => pipeline.tryReceive({ a: new Float32Array(2), b: number })).toThrow(/"b" is a number/);
+    expect([...(pipeline.tryReceive()?.b ?? [])]).toEqual([3]);
     expect(() => numbers(0)).toThrow(/capacity/);
     expect(() => numbers(2 ** 25)).toThrow(/at most/);
     expect(() => new Pipeline({ capacity: 1, columns: { a: 0 } })).toThrow(DataError);

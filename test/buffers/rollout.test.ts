@@ -120,7 +120,44 @@ describe("RolloutBuffer", () => {
   });
 });
 
+describe("one environment with columns of one element", () => {
+  const single = () =>
+    new RolloutBuffer({ steps: 4, environments: 1, observation: 1, action: 1, columns: { value: 1 }, seed: 3 });
+  const step = (n: number) => ({ action: n, reward: n, terminated: [0], truncated: [0], value: n, nextObservation: n });
+  test("takes plain numbers", () => {
+    const buffer = single();
+    buffer.begin(7);
+    buffer.add(step(5));
+    const { observation, action, reward, value } = buffer.columns;
+    expect([...observation].slice(0, 2)).toEqual([7, 5]);
+    expect([action[0], reward[0], value[0]]).toEqual([5, 5, 5]);
+  });
+  test("gives whole epochs, also where minibatches are taken within minibatches", () => {
+    const buffer = single();
+    buffer.begin(0);
+    for (let t = 0; t < 4; t++) buffer.add(step(t));
+    const [outer, inner]: [number[], number[]] = [[], []];
+    buffer.minibatches(1, (batch, number) => {
+      outer.push(...batch.reward);
+      if (number === 0) buffer.minibatches(2, ({ reward }) => inner.push(...reward));
+    });
+    for (const seen of [outer, inner]) expect(seen.sort()).toEqual([0, 1, 2, 3]);
+  });
+  test("takes nothing after dispose", () => {
+    const buffer = single();
+    buffer.begin(0);
+    buffer.dispose();
+    for (const use of [() => buffer.add(step(0)), () => buffer.begin(0)]) expect(use).toThrow(DataError);
+  });
+});
+
 describe("ExperienceTable", () => {
+  test("takes a number for a row of one element, alone and side by side", () => {
+    const table = new ExperienceTable({ columns: { x: 1 } });
+    table.append({ x: 4 });
+    table.appendRows({ x: 5 }, 1);
+    expect([...table.column("x")]).toEqual([4, 5]);
+  });
   test("grows without losing a row", () => {
     const table = new ExperienceTable({ columns: { observation: 2, action: { dtype: "u8", size: 1 } }, capacity: 2 });
     for (let n = 0; n < 9; n++) expect(table.append({ observation: [n, -n], action: n })).toBe(n);

@@ -100,4 +100,35 @@ describe("a shared buffer", () => {
     expect(owner.sample(8).size).toBe(8);
     owner.dispose();
   });
+
+  test("readers see what is left after clear, and after a state that was saved then", () => {
+    const make = () => new ReplayBuffer<number, number>({ capacity: 40, observation: WIDTH, action: 1 });
+    const cleared = make();
+    pushNumbers(cleared, 0, 55);
+    cleared.clear();
+    pushNumbers(cleared, 1000, 1010);
+    const restored = make();
+    restored.restore(cleared.save());
+    for (const owner of [cleared, restored]) {
+      const reader = ReplayBuffer.attach<number, number, Record<never, never>>(owner.share());
+      expect([reader.length, reader.pushed]).toEqual([10, 65]);
+      for (const n of reader.sample(10).reward) expect(n).toBeGreaterThanOrEqual(1000);
+      expect([...reader.sampleRecent(1, 1).reward]).toEqual([1009]);
+      pushNumbers(owner, 1010, 1095);
+      expect([reader.length, reader.pushed]).toEqual([40, 150]);
+      expect([...reader.sampleRecent(1, 1).reward]).toEqual([1094]);
+      for (const n of reader.sample(16).reward) expect(n).toBeGreaterThanOrEqual(1055);
+    }
+  });
+
+  test("readers see a ring that was full when it was shared", () => {
+    const owner = new ReplayBuffer<number, number>({ capacity: 40, observation: WIDTH, action: 1 });
+    pushNumbers(owner, 0, 95);
+    const reader = ReplayBuffer.attach<number, number, Record<never, never>>(owner.share());
+    expect([reader.length, reader.pushed]).toEqual([40, 95]);
+    expect([...reader.sampleRecent(1, 1).reward]).toEqual([94]);
+    const seen = new Set<number>();
+    for (let k = 0; k < 60; k++) for (const n of reader.sample(32).reward) seen.add(n);
+    expect([Math.min(...seen), Math.max(...seen), seen.size]).toEqual([55, 94, 40]);
+  });
 });

@@ -3,12 +3,12 @@
  */
 import { describe, expect, test, vi } from "vitest";
 import { DataError } from "../../src/kernels/errors.ts";
-import { lapPriorities, randomShift } from "../../src/kernels/estimators/index.ts";
+import { averageWeights, lapPriorities, normaliseAdvantages, randomShift } from "../../src/kernels/estimators/index.ts";
 import { groupAdvantages, packSequences, tokenKl, vocabularyKl } from "../../src/kernels/llm/index.ts";
 import { RunningVectorMoments } from "../../src/kernels/running/index.ts";
 import { LockstepError } from "../../src/platform/errors.ts";
 import { heap } from "../../src/runtime/heap.ts";
-import { availability, TARGET_NAMES } from "../../src/runtime/targets.ts";
+import { availability, TARGET_NAMES, TargetError } from "../../src/runtime/targets.ts";
 
 const targets = TARGET_NAMES.filter((name) => availability(name).target);
 
@@ -69,6 +69,14 @@ describe("options", () => {
     moments.update(Float64Array.of(1, 2, 3));
     for (const wrong of [{ epsilon: -1 }, { least: Number.NaN }, { clip: -1 }])
       expect(() => moments.normalise(Float64Array.of(1), undefined, wrong)).toThrow(DataError);
+  });
+  test("a target that does not exist is named before anything is written", () => {
+    const target = "bogus" as "js";
+    const [values, out] = [Float32Array.of(1, 2, 3), Float32Array.of(7, 7, 7)];
+    expect(() => lapPriorities({ errors: values }, { target })).toThrow(TargetError);
+    expect(() => normaliseAdvantages({ advantages: values, out }, { target })).toThrow(/no target "bogus"/);
+    expect(() => averageWeights({ vectors: [values, values], out }, { target })).toThrow(/known are auto, native/);
+    expect([...out]).toEqual([7, 7, 7]);
   });
   test("a number of threads that is none meets no other choice", () => {
     const errors = Float32Array.of(1, 2);

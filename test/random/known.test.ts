@@ -61,6 +61,10 @@ describe("what jax draws in its partitionable mode", () => {
       expect(x).toBeCloseTo(jax.uniform_pm2.data[n] as number, 6);
     });
     expect(times(8, (s) => s.bernoulli(0.3))).toEqual(jax["bernoulli_0.3"]);
+    const used = new HostStream(1, 2);
+    used.bits();
+    used.restart(...inputs.key);
+    expect(times(5, (s) => s.bits(), used)).toEqual(jax.bits5);
     const keys = inputs.fold_in_data.map((d) => stream().fold(d));
     expect(keys.map((s) => [s.key0, s.key1])).toEqual(jax.fold_in);
     const rows = [0, 1, 2, 3, 4].map((d) => stream().fold(d));

@@ -49,8 +49,9 @@ export function normaliseAdvantages<A extends Floats>(
     throw new DataError(
       `${who}: ${advantages.length} element has no deviation with ddof ${ddof}; give more, or ddof 0`,
     );
+  const run = normaliseKernel.runner(options, type);
   if (values !== advantages) values.set(advantages);
-  normaliseKernel.runner(options, type)({ values, ddof, epsilon });
+  run({ values, ddof, epsilon });
   return values;
 }
 
@@ -59,11 +60,13 @@ const momentsKernel = new Variants((type) =>
     { predictions: type.array(), targets: type.array(), out: f64.array(2) },
     ({ predictions, targets, out }, { parallel }) => {
       const n = targets.length;
+      // Distances from the first target: of equal targets all are 0, where a rounded mean would differ from them.
+      const first = Number(targets[0]!);
       let sum = 0;
       let sumOfErrors = 0;
       parallel(n, (i) => {
         const target = Number(targets[i]!);
-        sum += target;
+        sum += target - first;
         sumOfErrors += target - Number(predictions[i]!);
       });
       const mean = sum / n;
@@ -72,7 +75,7 @@ const momentsKernel = new Variants((type) =>
       let squaresOfErrors = 0;
       parallel(n, (i) => {
         const target = Number(targets[i]!);
-        const d = target - mean;
+        const d = target - first - mean;
         const error = target - Number(predictions[i]!) - meanError;
         squares += d * d;
         squaresOfErrors += error * error;

@@ -98,8 +98,9 @@ export function averageWeights<A extends Floats>(
   const out = output(who, "out", input.out, first);
   if (vectors.some((vector) => sharesMemory(vector, out)))
     throw new DataError(`${who}: "out" shares memory with one of the vectors; hand over a separate array`);
+  const [add, divide] = [addKernel.runner(options, type), divideKernel.runner(options, type)];
   out.set(first);
-  for (const more of vectors.slice(1)) addKernel.runner(options, type)({ out, more });
-  divideKernel.runner(options, type)({ out, count: vectors.length });
+  for (const more of vectors.slice(1)) add({ out, more });
+  divide({ out, count: vectors.length });
   return out;
 }

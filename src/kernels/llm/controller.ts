@@ -19,6 +19,10 @@ const checkAbove = (what: string, value: number, least: number): number => {
   throw new DataError(`AdaptiveKlController: ${what} is ${value}: it must be a finite number above ${least}`);
 };
 
+/** The coefficient stays within these: at 0 or infinity no factor would ever move it again. */
+const LEAST = 2 ** -1022;
+const MOST = Number.MAX_VALUE;
+
 /** Doubles the coefficient when KL is above 1.5 times its target, halves it when it is below the target over 1.5. */
 export class AdaptiveKlController {
   readonly target: number;
@@ -41,8 +45,8 @@ export class AdaptiveKlController {
   update(kl: number): number {
     if (Number.isNaN(kl))
       throw new DataError("AdaptiveKlController: the measured KL is NaN: look for its source first");
-    if (kl > this.band * this.target) this.#coefficient *= this.factor;
-    else if (kl < this.target / this.band) this.#coefficient /= this.factor;
+    if (kl > this.band * this.target) this.#coefficient = Math.min(this.#coefficient * this.factor, MOST);
+    else if (kl < this.target / this.band) this.#coefficient = Math.max(this.#coefficient / this.factor, LEAST);
     return this.#coefficient;
   }
 

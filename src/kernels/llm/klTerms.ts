@@ -79,7 +79,11 @@ const TERMS: { readonly [D in FloatScalar["dtype"]]: { readonly [E in KlEstimato
     exact: inline((a: number, b: number) => ({ weight: Math.exp(a), rest: a - b })),
     k1,
     k2,
-    k3: inline((a: number, b: number) => ({ weight: 1, rest: Math.expm1(b - a) - (b - a) })),
+    k3: inline((a: number, b: number) => {
+      // From 710 on e^d is infinite, and must not meet a d that is infinite too.
+      const d = 710 < b - a ? 710 : b - a;
+      return { weight: 1, rest: Math.expm1(d) - d };
+    }),
   },
 };
 

@@ -1,10 +1,26 @@
 /**
  * @file Detectors of change in a stream of numbers: CUSUM (Page 1954) in both directions, and Page-Hinkley for a rise.
  *
- * A few operations per number: plain JavaScript.
+ * A few operations per number: plain JavaScript. Sums remember every number, so one that is not finite is refused: it
+ * would silence a detector, or let it raise alarms, for good.
  */
-import { needCount, needNumber } from "../checks.ts";
+import { needAmount, needCount, needNumber } from "../checks.ts";
 import { storedNumber, storedRecord } from "./checks.ts";
+
+const needFinite = (who: string, name: string, x: number): void =>
+  needNumber(who, name, x, Number.isFinite(x), "a finite number");
+
+/** All are checked before one is taken. */
+function needAllFinite(who: string, values: ArrayLike<number>): void {
+  for (let i = 0; i < values.length; i++)
+    if (!Number.isFinite(values[i])) needFinite(who, `values[${i}]`, values[i] as number);
+}
+
+/** Both detectors have these two. */
+function needLimits(who: string, slack: number, threshold: number): void {
+  needAmount(who, "slack", slack);
+  needNumber(who, "threshold", threshold, threshold > 0 && Number.isFinite(threshold), "a finite number above 0");
+}
 
 export interface CusumOptions {
   /** The mean as long as nothing changes; 0 unless given. With `burnIn`, only until that is known. */
@@ -41,9 +57,8 @@ export class CusumDetector {
   constructor(options: CusumOptions) {
     const who = "CusumDetector";
     const { mean = 0, slack, threshold, burnIn = 0 } = options;
-    needNumber(who, "mean", mean, Number.isFinite(mean), "a finite number");
-    needNumber(who, "slack", slack, slack >= 0, "a number from 0 on");
-    needNumber(who, "threshold", threshold, threshold > 0, "a number above 0");
+    needFinite(who, "mean", mean);
+    needLimits(who, slack, threshold);
     needCount(who, "burnIn", burnIn, 0);
     this.#mean = mean;
     this.slack = slack;
@@ -68,6 +83,7 @@ export class CusumDetector {
 
   /** Takes a number; whether it raises an alarm. */
   update(x: number): boolean {
+    needFinite("CusumDetector", "x", x);
     if (this.burningIn) {
       this.#seen++;
       const before = this.#seen === 1 ? 0 : this.#mean;
@@ -81,6 +97,7 @@ export class CusumDetector {
 
   /** Takes numbers up to the first alarm; its position, or -1. */
   updateBatch(values: ArrayLike<number>): number {
+    needAllFinite("CusumDetector", values);
     for (let i = 0; i < values.length; i++) if (this.update(values[i] as number)) return i;
     return -1;
   }
@@ -93,7 +110,7 @@ export class CusumDetector {
 
   /** Sets the mean; a burn-in is over then. */
   setMean(mean: number): void {
-    needNumber("CusumDetector", "mean", mean, Number.isFinite(mean), "a finite number");
+    needFinite("CusumDetector", "mean", mean);
     this.#mean = mean;
     this.#seen = this.burnIn;
   }
@@ -148,8 +165,7 @@ export class PageHinkleyDetector {
 
   constructor(options: PageHinkleyOptions) {
     const who = "PageHinkleyDetector";
-    needNumber(who, "slack", options.slack, options.slack >= 0, "a number from 0 on");
-    needNumber(who, "threshold", options.threshold, options.threshold > 0, "a number above 0");
+    needLimits(who, options.slack, options.threshold);
     this.slack = options.slack;
     this.threshold = options.threshold;
   }
@@ -164,6 +180,7 @@ export class PageHinkleyDetector {
 
   /** Takes a number; whether it raises an alarm. */
   update(x: number): boolean {
+    needFinite("PageHinkleyDetector", "x", x);
     this.#count++;
     this.#mean += (x - this.#mean) / this.#count;
     this.#sum += x - this.#mean - this.slack;
@@ -173,6 +190,7 @@ export class PageHinkleyDetector {
 
   /** Takes numbers up to the first alarm; its position, or -1. */
   updateBatch(values: ArrayLike<number>): number {
+    needAllFinite("PageHinkleyDetector", values);
     for (let i = 0; i < values.length; i++) if (this.update(values[i] as number)) return i;
     return -1;
   }

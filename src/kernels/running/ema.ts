@@ -27,12 +27,15 @@ function alphaOf(options: EmaOptions): number {
   const given = [options.alpha, options.window, options.halfLife].filter((x) => x !== undefined);
   if (given.length !== 1) throw new DataError(`${who}: give exactly one of "alpha", "window" and "halfLife"`);
   if (options.window !== undefined) {
-    needNumber(who, "window", options.window, options.window >= 1, "a number from 1 on");
+    const fine = options.window >= 1 && options.window < Number.POSITIVE_INFINITY;
+    needNumber(who, "window", options.window, fine, "a finite number from 1 on");
     return 2 / (options.window + 1);
   }
   if (options.halfLife !== undefined) {
-    needNumber(who, "halfLife", options.halfLife, options.halfLife > 0, "a number above 0");
-    return 1 - 0.5 ** (1 / options.halfLife);
+    const alpha = 1 - 0.5 ** (1 / options.halfLife);
+    // Beyond some 1e16 nothing would be forgotten, and nothing learnt.
+    needNumber(who, "halfLife", options.halfLife, options.halfLife > 0 && alpha > 0, "a number above 0, up to 1e15");
+    return alpha;
   }
   needNumber(who, "alpha", options.alpha, options.alpha > 0 && options.alpha <= 1, "a number above 0, up to 1");
   return options.alpha;

@@ -34,7 +34,8 @@ export interface ObservationNormaliserOptions extends RunChoice {
 }
 export interface ObservationNormaliserState {
   readonly kind: "ObservationNormaliser";
-  readonly clip: number;
+  /** Null without clipping: infinity is no number of JSON. */
+  readonly clip: number | null;
   readonly epsilon: number;
   readonly frozen: boolean;
   readonly moments: VectorMomentsState;
@@ -44,6 +45,10 @@ function needScale(who: string, clip: number, epsilon: number): void {
   needNumber(who, "clip", clip, clip > 0, "a number above 0");
   needAmount(who, "epsilon", epsilon);
 }
+
+const clipToJson = (clip: number): number | null => (clip === Number.POSITIVE_INFINITY ? null : clip);
+const clipFromJson = (kind: string, clip: unknown): number =>
+  clip === null ? Number.POSITIVE_INFINITY : storedNumber(kind, "clip", clip);
 
 /** Observations with mean 0 and variance 1, as far as seen. */
 export class ObservationNormaliser {
@@ -85,7 +90,8 @@ export class ObservationNormaliser {
   }
 
   toJSON(): ObservationNormaliserState {
-    const { clip, epsilon, frozen } = this;
+    const { epsilon, frozen } = this;
+    const clip = clipToJson(this.clip);
     return { kind: "ObservationNormaliser", clip, epsilon, frozen, moments: this.#moments.toJSON() };
   }
 
@@ -95,7 +101,7 @@ export class ObservationNormaliser {
     const moments = RunningVectorMoments.fromJSON(record.moments);
     const made = new ObservationNormaliser({
       dimension: moments.dimension,
-      clip: storedNumber(kind, "clip", record.clip),
+      clip: clipFromJson(kind, record.clip),
       epsilon: storedNumber(kind, "epsilon", record.epsilon),
       ...choice,
     });
@@ -118,7 +124,8 @@ export interface RewardNormaliserOptions extends RunChoice {
 export interface RewardNormaliserState {
   readonly kind: "RewardNormaliser";
   readonly gamma: number;
-  readonly clip: number;
+  /** Null without clipping. */
+  readonly clip: number | null;
   readonly epsilon: number;
   readonly frozen: boolean;
   readonly returns: readonly number[];
@@ -237,7 +244,8 @@ export class RewardNormaliser {
   }
 
   toJSON(): RewardNormaliserState {
-    const { gamma, clip, epsilon, frozen, mean, variance, count } = this;
+    const { gamma, epsilon, frozen, mean, variance, count } = this;
+    const clip = clipToJson(this.clip);
     const returns = [...this.returns];
     return { kind: "RewardNormaliser", gamma, clip, epsilon, frozen, returns, mean, variance, count };
   }
@@ -253,7 +261,7 @@ export class RewardNormaliser {
     const made = new RewardNormaliser({
       environments,
       gamma: number("gamma"),
-      clip: number("clip"),
+      clip: clipFromJson(kind, record.clip),
       epsilon: number("epsilon"),
       ...choice,
     });

@@ -61,6 +61,12 @@ describe.each(TYPES)("%s", (type) => {
     expectNear("in place", inPlace, normaliseAdvantages({ advantages: floats(type, data) }), { rtol: 0, atol: 0 });
   });
 
+  test("targets that do not vary leave nothing to explain, whatever their mean is rounded to", () => {
+    const predictions = floats(type, [0, 0.1, 0.2]);
+    for (const choice of CHOICES)
+      expect(explainedVariance({ predictions, targets: floats(type, [0.1, 0.1, 0.1]) }, choice)).toBeNaN();
+  });
+
   test("equal advantages become 0", () => {
     expectNear("zeros", normaliseAdvantages({ advantages: floats(type, [2, 2, 2]) }), [0, 0, 0], { rtol: 0, atol: 0 });
   });

@@ -193,6 +193,15 @@ describe("token KL", () => {
     expect(kl[0]).toBe(0);
   });
 
+  it("of tokens that one model rules out is infinite in both precisions", () => {
+    for (const Floats of [Float32Array, Float64Array])
+      for (const [policy, reference] of [
+        [Floats.of(-Infinity), Floats.of(-1)],
+        [Floats.of(-1), Floats.of(-Infinity)],
+      ] as const)
+        expect(tokenKl({ policy, reference }, { estimator: "k3" }).kl[0]).toBe(Infinity);
+  });
+
   it("is refused for what does not fit, before anything is written", () => {
     const [policy, reference] = [new Float64Array(6), new Float64Array(6)];
     const kl = new Float64Array(2).fill(7);

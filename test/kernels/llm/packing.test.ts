@@ -136,6 +136,18 @@ describe("the KL controller", () => {
     expect(again.update(0.5)).toBe(1);
   });
 
+  it("stays where it can be steered, however long the divergence is off", () => {
+    const controller = new AdaptiveKlController({ initial: 1, target: 1 });
+    for (const [kl, back] of [
+      [0, 100],
+      [100, 0],
+    ] as const) {
+      for (let k = 0; k < 3000; k++) controller.update(kl);
+      const far = new AdaptiveKlController(controller.toJSON()).coefficient;
+      expect(controller.update(back)).toBe(back > 1 ? 2 * far : far / 2);
+    }
+  });
+
   it("refuses numbers that mean nothing", () => {
     expect(() => new AdaptiveKlController({ initial: 0, target: 1 })).toThrow(DataError);
     expect(() => new AdaptiveKlController({ initial: 1, target: Number.NaN })).toThrow(/target is NaN/);

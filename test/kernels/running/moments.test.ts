@@ -203,6 +203,9 @@ describe("ExponentialMoments", () => {
     expect(() => new ExponentialMoments({ alpha: 0 })).toThrow(/"alpha"/);
     expect(() => new ExponentialMoments({ window: 0 })).toThrow(/"window"/);
     expect(() => new ExponentialMoments({ halfLife: 0 })).toThrow(/"halfLife"/);
+    for (const never of [1e300, Number.POSITIVE_INFINITY])
+      expect(() => new ExponentialMoments({ halfLife: never })).toThrow(/"halfLife"/);
+    expect(() => new ExponentialMoments({ window: Number.POSITIVE_INFINITY })).toThrow(/"window"/);
   });
 });
 
@@ -257,6 +260,21 @@ describe("CusumDetector", () => {
     for (const x of [3, 4, 5, 1]) expect(restored.update(x)).toBe(detector.update(x));
     expect(restored.toJSON()).toEqual(detector.toJSON());
   });
+});
+
+test("detectors refuse numbers that are not finite, and go on as before", () => {
+  for (const make of [
+    () => new CusumDetector({ slack: 0.5, threshold: 5 }),
+    () => new PageHinkleyDetector({ slack: 0.5, threshold: 5 }),
+  ]) {
+    const detector = make();
+    for (const x of [Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(() => detector.update(x)).toThrow(/"x" must be a finite number/);
+      expect(() => detector.updateBatch([100, x])).toThrow(/"values\[1\]" must be a finite number/);
+    }
+    expect(detector.toJSON()).toEqual(make().toJSON());
+  }
+  expect(() => new CusumDetector({ slack: 0, threshold: Number.POSITIVE_INFINITY })).toThrow(/"threshold"/);
 });
 
 test("PageHinkleyDetector: an alarm when the sum has risen above its lowest by more than the threshold", () => {

@@ -127,3 +127,14 @@ test("refuses what does not fit, and has learnt nothing then", () => {
   expect(() => RewardNormaliser.fromJSON({ ...rewards.toJSON(), variance: -1 })).toThrow(DataError);
   expect(() => ObservationNormaliser.fromJSON({ ...observations.toJSON(), frozen: 1 })).toThrow(DataError);
 });
+
+test("without clipping they are stored and restored, as JSON too", () => {
+  const clip = Number.POSITIVE_INFINITY;
+  const observations = new ObservationNormaliser({ dimension: 1, clip });
+  const rewards = new RewardNormaliser({ environments: 1, clip });
+  for (const state of [observations.toJSON(), JSON.parse(JSON.stringify(observations))])
+    expect(ObservationNormaliser.fromJSON(state).clip).toBe(clip);
+  for (const state of [rewards.toJSON(), JSON.parse(JSON.stringify(rewards))])
+    expect(RewardNormaliser.fromJSON(state).clip).toBe(clip);
+  expect(() => RewardNormaliser.fromJSON({ ...rewards.toJSON(), clip: undefined })).toThrow(/"clip"/);
+});
