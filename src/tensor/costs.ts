@@ -72,6 +72,9 @@ export function isThin({ a, b }: MatmulNode): boolean {
   return long && (b.shape[1] as number) <= THIN_COLUMNS && !isTurned(a);
 }
 
+/** Columns of a product that are whole vectors on every target. */
+export const WHOLE_COLUMNS = 16;
+
 /** Whether a view shows elements several times that are dear enough to be computed once and kept in memory. */
 export const isDearlyRepeated = (view: ViewNode): boolean =>
   elementsOf(view.shape) > elementsOf(view.input.shape) && costOf(view.input) >= DEAR_REPEATED;

@@ -52,6 +52,7 @@ function inlinedIn(step: Step): Map<string, number> {
     const lookup = where ?? step.where;
     visit(node, lookup, !lookup.has(node) || lookup.get(node) === into);
   }
+  if (step.kind === "matmul" && step.finish) visit(step.finish, step.where, true);
   return found;
 }
 const NAMES = { add: "sum", mul: "product", min: "min", max: "max" } as const;
@@ -69,7 +70,8 @@ function trafficOf(step: Step): number {
       if (!seen.has(key)) sum += bytesOf(x);
       seen.add(key);
     };
-    const computed = step.kind === "map" ? [node] : inputsOf(node);
+    const computed =
+      step.kind === "map" ? [node] : step.kind === "matmul" && step.finish ? [step.finish] : inputsOf(node);
     for (const x of computed) eachRead(x, where ?? step.where, see, into);
   }
   return sum;
@@ -102,7 +104,8 @@ function describe(step: Step): { readonly what: string; readonly shape: string }
     }
     case "matmul": {
       const { a, b } = step.result.node;
-      return { what: `matmul ${describeShape(a.shape)} x ${describeShape(b.shape)}`, shape };
+      const then = step.finish ? ` then ${inside}` : "";
+      return { what: `matmul ${describeShape(a.shape)} x ${describeShape(b.shape)}${then}`, shape };
     }
     case "scatter":
       return {

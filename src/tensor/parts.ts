@@ -6,7 +6,7 @@
  * whatever thread has them. The parts are then added in order. Which sums have parts, and which, follows from shapes
  * alone, so that every target and every number of threads has the same bits.
  */
-import { isTurned } from "./costs.ts";
+import { isTurned, WHOLE_COLUMNS } from "./costs.ts";
 import type { MatmulNode, Node, ReduceNode } from "./nodes.ts";
 import { elementsOf } from "./shape.ts";
 
@@ -17,10 +17,11 @@ const MOST_IN_BLOCK = 128;
 /** Blocks of a batch: enough to share out. */
 const LEAST_BLOCKS = 4;
 /** Elements of all parts of a sum, at most: they are written, and read once more. */
-const MOST_IN_PARTS = 131_072;
-/** Columns of a product that are whole vectors on every target; and so few that rows become lanes on every target. */
-const WHOLE_COLUMNS = 16;
-export const FEW_COLUMNS = 4;
+const MOST_IN_PARTS = 524_288;
+/** Elements of a sum from which on its parts have to be of whole blocks, for there to be enough work to each. */
+const LARGE_SUM = 8192;
+/** Columns of a product that are so few that rows become lanes on every target. */
+const FEW_COLUMNS = 4;
 
 /** Rows that go together: a part of all of them without remainder, or none where there is no such part. */
 export function blockOf(rows: number): number | undefined {
@@ -47,8 +48,10 @@ export function inParts<N extends MatmulNode | ReduceNode>(
 ): { readonly parts: N; readonly total: ReduceNode } | undefined {
   const elements = elementsOf(node.shape);
   const rows = rowsOfSum(node) ?? 0;
-  const count = rows / (blockOf(rows) ?? 0);
+  const inPart = blockOf(rows) ?? 0;
+  const count = rows / inPart;
   if (node.parts || elements < 2 || !(count * elements <= MOST_IN_PARTS)) return undefined;
+  if (elements >= LARGE_SUM && inPart < MOST_IN_BLOCK) return undefined;
   const parts: N = { ...node, shape: [count, elements], parts: count };
   const { id, dtype, block } = node;
   return {

@@ -49,7 +49,8 @@ export type Work =
   /** Elementwise: all values of one shape, each computed before any of the same list is stored. */
   | { readonly kind: "map"; readonly stores: readonly (readonly Placed[])[] }
   | { readonly kind: "reduce"; readonly results: readonly Placed<ReduceNode>[] }
-  | { readonly kind: "matmul"; readonly result: Placed<MatmulNode> }
+  /** A product; or, of each of its elements while it is in a register, an elementwise value of the same shape. */
+  | { readonly kind: "matmul"; readonly result: Placed<MatmulNode>; readonly finish?: Node }
   | { readonly kind: "scatter"; readonly result: Placed<ScatterNode | UnviewNode> }
   | { readonly kind: "cumulate"; readonly result: Placed<CumulateNode> }
   | { readonly kind: "call"; readonly call: CallEffect; readonly buffers: ReadonlyMap<string, Location> }

@@ -95,6 +95,7 @@ function accessesOf(step: Step, rows: number | undefined): Access[] {
     found.push({ buffer: into.buffer, writes: true, layout });
     if (row) readsOf(row, where, false);
     if (step.kind === "map") readsOf(node, where, rows !== undefined, into);
+    else if (step.kind === "matmul" && step.finish) readsOf(step.finish, where, rows !== undefined, into);
     else if (node.kind === "matmul") {
       readsOf(firstFactor(node), where, rows !== undefined);
       readsOf(node.b, where, node.parts !== undefined);

@@ -8,6 +8,7 @@
  */
 import { writtenBuffers } from "../runtime/signature.ts";
 import { costOf, isDearlyRepeated, isSmallProduct, isSmallReduction, isTurned } from "./costs.ts";
+import { type Known, productWithin } from "./finish.ts";
 import { Locations, rowsFrom } from "./locations.ts";
 import type {
   AssignEffect,
@@ -55,12 +56,18 @@ export class Scheduler {
   readonly #versions = new Map<Stored, number>();
   /** Where the arrays of a kernel that was called lie. */
   readonly #outcomes = new Map<CallEffect, Map<string, Location>>();
+  readonly #known: Known;
   #steps: Step[] = [];
 
   constructor(root: Block, places: Places, { fuse }: ScheduleOptions) {
     this.#places = places;
     this.#fuse = fuse;
     this.#uses = countUses(root);
+    this.#known = {
+      uses: this.#uses,
+      hasMemory: (node) => this.#locations.has(node),
+      isComputed: (node) => this.#isComputed(node),
+    };
   }
 
   /** The steps of a whole program. */
@@ -138,7 +145,8 @@ export class Scheduler {
 
   #output(name: string, value: Node): void {
     const into = this.#places.output(name);
-    if (this.#isComputed(value) && !this.#locations.has(value)) this.#place(value, into);
+    const isPlaced = this.#isComputed(value) || this.#productWithin(value);
+    if (isPlaced && !this.#locations.has(value)) this.#place(value, into);
     if (this.#liesAt(value, into)) return;
     this.#prepare(value);
     this.#push({ kind: "map", stores: [[{ node: value, into }]] });
@@ -355,9 +363,7 @@ export class Scheduler {
         if (node.axis === 0) return this.#placeInParts(node.inputs, this.#reserve(node, wanted));
         break;
       case "matmul":
-        this.#place(node.a.kind === "view" ? node.a.input : node.a);
-        // A product packs a matrix that lies column after column, and needs no copy of it.
-        this.#place(node.b.kind === "view" && isTurned(node.b) ? node.b.input : node.b);
+        this.#placeFactors(node);
         return this.#sum(node, wanted, (own, into) => this.#push({ kind: "matmul", result: { node: own, into } }));
       case "reduce":
         this.#prepare(node.input);
@@ -376,10 +382,29 @@ export class Scheduler {
         return;
       default:
     }
+    const product = this.#productWithin(node);
+    if (product) return this.#finish(product, node, wanted);
     for (const x of inputsOf(node)) this.#prepareOperand(node, x);
     const into = wanted ?? this.#places.fresh(node);
     this.#push({ kind: "map", stores: [[{ node, into }]] });
     this.#locations.set(node, into);
+  }
+  #placeFactors({ a, b }: MatmulNode): void {
+    this.#place(a.kind === "view" ? a.input : a);
+    // A product packs a matrix that lies column after column, and needs no copy of it.
+    this.#place(b.kind === "view" && isTurned(b) ? b.input : b);
+  }
+  #productWithin(node: Node): MatmulNode | undefined {
+    return this.#fuse ? productWithin(node, this.#known) : undefined;
+  }
+  /** Computes a value along with the product in it, which has no memory then. */
+  #finish(product: MatmulNode, value: Node, wanted: Location | undefined): void {
+    this.#prepared.add(product);
+    for (const x of inputsOf(value)) this.#prepareOperand(value, x);
+    this.#placeFactors(product);
+    const into = wanted ?? this.#places.fresh(value);
+    this.#push({ kind: "matmul", result: { node: product, into }, finish: value });
+    this.#locations.set(value, into);
   }
   /** A sum, as a whole or in parts. */
   #sum<N extends MatmulNode | ReduceNode>(

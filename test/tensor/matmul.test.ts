@@ -44,8 +44,8 @@ function byTurns(xs: readonly number[]): number {
 function orderOf({ m, k, n, turned }: Case): (xs: readonly number[]) => number {
   if (!turned.includes("a")) return n < 8 && k >= 16 && k % 8 === 0 ? byTurns : added;
   const block = Array.from({ length: 97 }, (_, i) => 128 - i).find((size) => size <= k / 4 && k % size === 0);
-  const isInParts = k >= 256 && block && (n % 16 === 0 || (n <= 4 && m >= 16)) && (k / block) * m * n <= 2 ** 17;
-  if (!isInParts) return added;
+  if (!block || k < 256 || (k / block) * m * n > 2 ** 19 || (m * n >= 8192 && block < 128)) return added;
+  if (n % 16 > 0 && (n > 4 || m < 16)) return added;
   return (xs) =>
     added(Array.from({ length: k / block }, (_, part) => added(xs.slice(part * block, (part + 1) * block))));
 }
@@ -105,12 +105,12 @@ const SHAPES: readonly Case[] = [
   { m: 64, k: 307, n: 64, turned: "a" },
   { m: 21, k: 530, n: 17, turned: "a" },
   { m: 60, k: 307, n: 272, turned: "a" },
-  // Sums over many rows, in parts; the last one has too many elements for that.
+  // Sums over many rows, in parts: as the second factor lies, and packed.
   { m: 64, k: 1024, n: 64, turned: "a" },
   { m: 64, k: 512, n: 2, turned: "a" },
   { m: 17, k: 300, n: 3, turned: "a" },
   { m: 5, k: 256, n: 48, turned: "ab" },
-  { m: 129, k: 256, n: 256, turned: "a" },
+  { m: 70, k: 512, n: 160, turned: "a" },
   // Few columns: several rows to a tile, a rest of them, all widths.
   { m: 1, k: 16, n: 1, turned: "" },
   { m: 7, k: 24, n: 5, turned: "b" },
@@ -183,6 +183,54 @@ test("random shapes give the same bits for every tile", () => {
 test.each(MACHINES)("packed panels give the same bits for the tile %o", (machine, registers) => {
   const one: Case = { m: 59, k: 90, n: 77, turned: "a" };
   expect(interpreted(one, machine, registers)).toEqual(plain(one));
+});
+
+test("sums whose parts would be too large are taken as a whole", () => {
+  const large = program("large", build({ m: 520, k: 256, n: 256, turned: "a" }), { target: "js" });
+  const small = program("small", build({ m: 64, k: 256, n: 64, turned: "a" }), { target: "js" });
+  expect(large.explain()).toMatch(/matmul \[520, 256\] x \[256, 256\] +\[520, 256\]/);
+  expect(small.explain()).toMatch(/matmul \[64, 256\] x \[256, 64\] +\[4, 4096\]/);
+  for (const made of [large, small]) made.dispose();
+});
+
+describe.each(TARGETS)("sums over rows on %s", (target) => {
+  test.each([
+    [1024, 5],
+    [512, 48],
+    [300, 2],
+  ])("of %i rows and %i columns are parts added in order", (rows, columns) => {
+    const x = numbers(rows * columns, 3);
+    const made = program("sums", () => ({ y: input("x", "f32", [rows, columns]).sum(0) }), { target });
+    const block = rows / ({ 1024: 8, 512: 4, 300: 4 } as { readonly [rows: number]: number })[rows]!;
+    const expected = Float32Array.from({ length: columns }, (_, j) => {
+      const column = Array.from({ length: rows }, (_, i) => x[i * columns + j] as number);
+      return added(Array.from({ length: rows / block }, (_, p) => added(column.slice(p * block, (p + 1) * block))));
+    });
+    expect(Float32Array.from(made.run({ x }).y)).toEqual(expected);
+    made.dispose();
+  });
+});
+
+describe.each(TARGETS)("what becomes of a product on %s", (target) => {
+  test.each([
+    [1, 7, 16],
+    [40, 20, 48],
+    [61, 90, 128],
+    [512, 16, 32],
+  ])("%i x %i x %i, scaled and cut, has the bits of operation by operation", (m, k, n) => {
+    const given = { ...factors({ m, k, n, turned: "" }), bias: numbers(n, 5), mask: numbers(m * n, 6) };
+    const recipe = () => {
+      const [a, b] = [input("a", "f32", [m, k]), input("b", "f32", [k, n])];
+      const [bias, mask] = [input("bias", "f32", [n]), input("mask", "f32", [m, n])];
+      return { cut: a.matmul(b).add(bias).relu(), scaled: a.matmul(b.mul(2)).mul(mask.mul(mask).sub(1)) };
+    };
+    const whole = program("finish", recipe, { target });
+    const eager = program("finish", recipe, { target, eager: true });
+    expect(whole.explain()).toContain("then");
+    const [x, y] = [whole.run(given), eager.run(given)];
+    for (const name of ["cut", "scaled"] as const) expect(x[name]).toEqual(y[name]);
+    for (const made of [whole, eager]) made.dispose();
+  });
 });
 
 test("an empty inner axis is refused", () => {

@@ -32,7 +32,7 @@ export interface Emitted {
 }
 
 const CONTEXT =
-  "struct context { void (*launch)(void (*piece)(void *, int, int), void *frame, int count, int threads, int grain); " +
+  "struct context { void (*launch)(void (*piece)(void *, int, int), void *frame, int count, int threads, int grain, long long work); " +
   "int threads; };";
 
 export function emit(lowered: Lowered, options: EmitOptions): Emitted {

@@ -372,7 +372,8 @@ export class FunctionWriter {
     this.#line(`if (context->threads > 1 && ${count} >= ${2 * grain}) {`);
     this.#nested(() => {
       this.#line(`struct ${name}_frame frame = {${[...buffers, ...args].join(", ")}};`);
-      this.#line(`context->launch(${name}_piece, &frame, ${count}, context->threads, ${grain});`);
+      const work = `(long long)(${linkage.nanoseconds(s).toExponential(2)} * ${count})`;
+      this.#line(`context->launch(${name}_piece, &frame, ${count}, context->threads, ${grain}, ${work});`);
     });
     this.#line(`} else if (${count} > 0) ${serial}`);
   }

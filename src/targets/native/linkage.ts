@@ -79,11 +79,14 @@ export class Linkage {
     return launched.length > 0 || callees.some((c) => this.launches(c));
   }
 
+  /** Nanoseconds of an iteration, roughly. */
+  nanoseconds(s: Launch): number {
+    const speed = Math.min(factsOf(s.func).lanes, 8);
+    return (Math.max(s.cost, 1) * OPERATION_NANOSECONDS) / speed;
+  }
   /** Iterations that make a piece worth a thread. */
   grain(s: Launch): number {
-    const speed = Math.min(factsOf(s.func).lanes, 8);
-    const each = (Math.max(s.cost, 1) * OPERATION_NANOSECONDS) / speed;
-    return Math.max(1, Math.ceil(PIECE_NANOSECONDS / each));
+    return Math.max(1, Math.ceil(PIECE_NANOSECONDS / this.nanoseconds(s)));
   }
 
   table(b: Buffer): string {

@@ -3,10 +3,10 @@
  *
  * A launch publishes a job and works on it itself; workers that come in time join. Everyone begins with a share of the
  * pieces that is the same for every job of that length, so that what a thread wrote in one job is still near in the
- * next, and takes pieces of others when its own are used up. The caller never waits for a worker that has not started: when the pieces are used up it closes the job
- * and waits only for pieces being computed. So a busy machine costs parallelism, not time. Workers spin for some tens
- * of microseconds after a job, since the next is often near, then sleep. Waking one costs as much as a small job, so
- * that is done only once enough work has come by.
+ * next, and takes pieces of others when its own are used up. The caller never waits for a worker that has not started:
+ * when the pieces are used up it closes the job and waits only for pieces being computed. So a busy machine costs
+ * parallelism, not time. Workers spin for some tens of microseconds after a job, since the next is often near, then
+ * sleep. Waking one costs as much as a small job, so that is done only once enough work has come by.
  *
  * One job runs at a time. A launch that finds the pool taken (from another JavaScript thread, or from inside a
  * piece) runs serially. Which thread computes a piece never changes a result.
@@ -27,8 +27,8 @@ export const POOL_SOURCE = `/* lockstep thread pool */
 #define OPEN 0x80000000ull
 #define ACTIVE 0x7fffffffull
 #define PIECES_PER_THREAD 4
-/* Work, in grains, that must have come by before sleeping workers are woken (or first made) for it. */
-#define WAKE_GRAINS 8
+/* Nanoseconds of work that must have come by before sleeping workers are woken (or first made) for it. */
+#define WAKE_WORK 120000
 
 typedef void (*piece_function)(void *, int, int);
 
@@ -46,7 +46,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
 static atomic_int sleepers, waiting;
 /* Only touched by the thread that owns the pool. */
-static int started, passed_by;
+static int started;
+static long long passed_by;
 
 static inline void relax(void) {
 #if defined(__x86_64__)
@@ -146,15 +147,15 @@ static int piece_length(int count, int threads, int grain) {
 }
 
 /* Whether enough workers are awake, or there is reason to wake them. */
-static int is_worthwhile(int workers, int grains) {
+static int is_worthwhile(int workers, long long work) {
   if (started - atomic_load(&sleepers) >= workers) return 1;
-  passed_by += grains < WAKE_GRAINS ? grains : WAKE_GRAINS;
-  if (passed_by < WAKE_GRAINS) return 0;
+  passed_by += work;
+  if (passed_by < WAKE_WORK) return 0;
   passed_by = 0;
   return 1;
 }
 
-static void launch(piece_function piece, void *frame, int count, int threads, int grain) {
+static void launch(piece_function piece, void *frame, int count, int threads, int grain, long long work) {
   int idle = 0;
   const int length = piece_length(count, threads, grain);
   if (length >= count || !atomic_compare_exchange_strong(&owner.busy, &idle, 1)) {
@@ -164,7 +165,7 @@ static void launch(piece_function piece, void *frame, int count, int threads, in
   const int pieces = count / length + (count % length != 0);
   int workers = threads < pieces ? threads - 1 : pieces - 1;
   if (workers > MAX_WORKERS) workers = MAX_WORKERS;
-  if (!is_worthwhile(workers, count / grain)) {
+  if (!is_worthwhile(workers, work)) {
     atomic_store(&owner.busy, 0);
     piece(frame, 0, count);
     return;

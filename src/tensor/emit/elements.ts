@@ -97,6 +97,10 @@ export class Elements {
       memory ? this.#load(node, memory, flatOf(index, node.shape)) : this.#computed(node, index),
     );
   }
+  /** From here on an element of a value is known for this index. */
+  know(node: Node, index: Index, value: Expr): void {
+    this.#known.set(index, new Map(this.#known.get(index)).set(node, value));
+  }
   /** An element of a value that gets its memory just now; from here on it is known for this index. */
   compute(node: Node, index: Index): Expr {
     return this.#named(node, index, () => this.#computed(node, index));

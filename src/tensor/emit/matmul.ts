@@ -9,8 +9,7 @@ import { type Builder, constant, get, i32, load } from "../../ir/build.ts";
 import type { Expr, Local } from "../../ir/nodes.ts";
 import { isTurned } from "../costs.ts";
 import type { MatmulNode, Node } from "../nodes.ts";
-import { FEW_COLUMNS } from "../parts.ts";
-import type { Location, Placed } from "../plan.ts";
+import type { Location, Work } from "../plan.ts";
 import { bySubscripts, type ElementContext, Elements, plus, productAdded, times } from "./elements.ts";
 import { eachPart, type Window } from "./loops.ts";
 import { isFar, packed } from "./panels.ts";
@@ -33,13 +32,32 @@ import {
  */
 export function prepareMatmul(
   b: Builder,
-  { node, into }: Placed<MatmulNode>,
+  { result: { node, into }, finish: value }: Extract<Work, { kind: "matmul" }>,
   context: ElementContext,
   machine: TileMachine,
 ): (window?: Window) => void {
   const [m, inner] = node.a.shape as [number, number];
   const n = node.b.shape[1] as number;
-  const job: Job = { b, node, into, context, machine, rows: rowsOf(node.a, context), first: i32(0), m, n, inner };
+  const finish = value && finishing(b, node, value, context);
+  const rows = rowsOf(node.a, context);
+  const [first, from, base, number] = [i32(0), i32(0), i32(into.offset), i32(0)];
+  const job: Job = {
+    b,
+    node,
+    into,
+    context,
+    machine,
+    rows,
+    finish,
+    first,
+    m,
+    n,
+    inner,
+    from,
+    base,
+    part: number,
+    parts: 1,
+  };
   const { parts } = node;
   if (parts) return (window) => eachPart(b, parts, inner, window, (own) => part(job, own));
   const ways = m === 0 || n === 0 ? [] : waysOf(job);
@@ -53,11 +71,21 @@ function waysOf(job: Job): RowsOf[] {
   const { lanes } = machine;
   const asThin = thin(job);
   if (asThin) return [asThin];
-  if (isTurned(node.a) && n <= machine.rows && m >= lanes) return [(own) => turned(own, wholeOf(own))];
+  if (isTurned(node.a) && n <= machine.rows && m >= lanes) return [turned];
   const whole = n - (n % lanes);
   const isNear = context.locations.has(node.b) && (depthFor(job, whole) !== undefined || !isFar(job, whole));
-  const near: RowsOf[] = whole > 0 ? [(own) => rowsTimes(own, columnsFrom(job, 0, whole))] : [];
+  const near: RowsOf[] = whole > 0 ? [(own) => asItLies(own, whole)] : [];
   return [...(isNear ? near : packed(job, whole)), ...(n > whole ? [odd(job, whole)] : [])];
+}
+
+/** Computes a value of a product's element. */
+function finishing(b: Builder, node: MatmulNode, value: Node, context: ElementContext): Job["finish"] {
+  return (row, column, product) => {
+    const elements = new Elements(b, context);
+    const index = bySubscripts([row, column]);
+    elements.know(node, index, product);
+    return elements.compute(value, index);
+  };
 }
 
 /**
@@ -75,50 +103,49 @@ function rowsOf(a: Node, { locations }: ElementContext): Rows {
   return (elements, { number }, k) => elements.at(a, bySubscripts([number, k]));
 }
 
-/** Of a product's inner axis: all of it, or a part; and where the results of that begin. */
-interface Part {
-  readonly from: Expr;
-  readonly into: Expr;
-}
-const wholeOf = ({ into }: Job): Part => ({ from: i32(0), into: i32(into.offset) });
-
 /** The products of a part of the inner axis: results of their own. */
 function part(job: Job, { number, first, count }: Window): void {
-  const { b, node, into, machine, m, n, rows } = job;
-  const base = b.let("base", plus(times(number, m * n), i32(into.offset)));
-  const own: Job = { ...job, inner: count, rows: (elements, row, k) => rows(elements, row, plus(first, k)) };
-  if (n <= FEW_COLUMNS) return turnedRows(own, { from: first, into: base });
-  // Columns of a tile stay in the nearest cache for all rows.
-  const width = Math.min(n, machine.lanes * machine.vectors);
-  b.for("panel", { begin: i32(0), end: i32(Math.ceil(n / width)) }, (panel) => {
-    const column = b.let("column", times(panel, width));
-    rowsTimes(own, {
-      count: width,
-      factor: (elements, k, j) => elements.at(node.b, bySubscripts([plus(first, k), plus(column, j)])),
-      result: (row, j) => ({ into, at: plus(plus(times(row, n), plus(column, j)), base) }),
-    });
-  });
+  const { b, into, m, n, rows } = job;
+  const own: Job = {
+    ...job,
+    rows: (elements, row, k) => rows(elements, row, plus(first, k)),
+    inner: count,
+    from: first,
+    base: b.let("base", plus(times(number, m * n), i32(into.offset))),
+    part: number,
+    parts: job.inner / count,
+  };
+  for (const way of waysOf(own)) way(own);
 }
 
-/** Columns of the second factor as it lies. */
-const columnsFrom = ({ node, into, n }: Job, first: number, count: number): Columns => ({
+/** Rows times the second factor as it lies; of a part, the columns of a tile stay in the nearest cache for all rows. */
+function asItLies(job: Job, columns: number): void {
+  const { b, machine, parts } = job;
+  const width = machine.lanes * machine.vectors;
+  if (parts === 1 || columns % width > 0) return rowsTimes(job, columnsFrom(job, i32(0), columns));
+  b.for("panel", { begin: i32(0), end: i32(columns / width) }, (panel) => {
+    rowsTimes(job, columnsFrom(job, b.let("column", times(panel, width)), width));
+  });
+}
+const columnsFrom = ({ node, into, n, from, base }: Job, first: Expr, count: number): Columns => ({
   count,
-  factor: (elements, k, j) => elements.at(node.b, bySubscripts([k, plus(j, i32(first))])),
-  result: (row, j) => ({ into, at: plus(plus(times(row, n), j), i32(into.offset + first)) }),
+  number: (j) => plus(first, j),
+  factor: (elements, k, j) => elements.at(node.b, bySubscripts([plus(from, k), plus(first, j)])),
+  result: (row, j) => ({ into, at: plus(plus(times(row, n), plus(first, j)), base) }),
 });
 
 /**
  * A first factor that lies column after column, and few columns of results: vectors of rows instead, each column of
  * results a row of the tile.
  */
-function turned(job: Job, part: Part): void {
+function turned(job: Job): void {
   // Few vectors of rows keep a core busy only all together.
-  if (job.m < TURNED_ROWS) alone(job, () => turnedRows(job, part));
-  else turnedRows(job, part);
+  if (job.m < TURNED_ROWS) alone(job, () => turnedRows(job));
+  else turnedRows(job);
 }
 const TURNED_ROWS = 512;
 
-function turnedRows({ b, node, into, context, m, n, inner }: Job, part: Part): void {
+function turnedRows({ b, node, into, context, m, n, inner, from, base }: Job): void {
   const { dtype } = node;
   const at = context.locations.get(node.b);
   b.for("i", { begin: i32(0), end: i32(m), axis: "parallel" }, (i) => {
@@ -128,7 +155,7 @@ function turnedRows({ b, node, into, context, m, n, inner }: Job, part: Part): v
       return sum;
     });
     b.for("within", { begin: i32(0), end: i32(inner) }, (within) => {
-      const k = plus(part.from, within);
+      const k = plus(from, within);
       const elements = new Elements(b, context);
       const x = b.let("x", elements.at(node.a, bySubscripts([i, k])));
       sums.forEach((sum, j) => {
@@ -139,7 +166,7 @@ function turnedRows({ b, node, into, context, m, n, inner }: Job, part: Part): v
       });
     });
     sums.forEach((sum, j) => {
-      b.store(into.buffer, plus(plus(times(i, n), i32(j)), part.into), get(sum));
+      b.store(into.buffer, plus(plus(times(i, n), i32(j)), base), get(sum));
     });
   });
 }
@@ -163,6 +190,7 @@ function odd(job: Job, from: number): RowsOf {
   const results = temporary("padded", node, m * lanes);
   const columns: Columns = {
     count: lanes,
+    number: (j) => plus(j, i32(from)),
     factor: (_, k, j) => load(copy, plus(times(k, lanes), j)),
     result: (row, j) => ({ into: results, at: plus(times(row, lanes), j) }),
   };
@@ -191,6 +219,7 @@ function fewRows(job: Job, first: number, at: Location): void {
   const results = temporary("sums", node, m * lanes);
   const columns: Columns = {
     count: lanes,
+    number: (j) => plus(j, i32(first)),
     factor: (_, k, j) => load(at.buffer, plus(plus(times(k, n), j), i32(at.offset + first))),
     result: (row, j) => ({ into: results, at: plus(times(row, lanes), j) }),
   };

@@ -74,7 +74,7 @@ class ModuleEmitter {
       case "reduce":
         return (window) => emitReduce(b, step.results, context, window);
       case "matmul":
-        return prepareMatmul(b, step.result, context, this.#machine);
+        return prepareMatmul(b, step, context, this.#machine);
       default:
         return step satisfies never;
     }

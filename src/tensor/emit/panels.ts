@@ -3,7 +3,7 @@
  * rows of a chunk.
  */
 import { i32, load } from "../../ir/build.ts";
-import type { Buffer, Expr } from "../../ir/nodes.ts";
+import type { Expr } from "../../ir/nodes.ts";
 import { isTurned } from "../costs.ts";
 import { bySubscripts, Elements, plus, times } from "./elements.ts";
 import {
@@ -18,7 +18,8 @@ import {
   type Rows,
   type RowsOf,
   rowAt,
-  temporary,
+  type Scratch,
+  scratch,
   tile,
   tilesIn,
   zero,
@@ -33,11 +34,15 @@ const SEVERAL_LINES = 4 * LINE_ELEMENTS;
 const PACKED_TILES = 4;
 const PACKED_TILES_OF_LINES = 8;
 
+/** The same for a part, of which few columns are taken at a time. */
+const NEAR_IN_PART = 16_384;
+
 /** Whether a second factor of so many columns is better packed. */
-export function isFar({ machine: { lanes, vectors, rows }, m, inner }: Job, columns: number): boolean {
+export function isFar({ machine: { lanes, vectors, rows }, m, inner, parts }: Job, columns: number): boolean {
   const width = lanes * vectors;
   const tiles = width < LINE_ELEMENTS ? PACKED_TILES : PACKED_TILES_OF_LINES;
-  return columns * inner > (width < SEVERAL_LINES ? NEAR_ELEMENTS : SECOND_ELEMENTS) && m >= tiles * rows;
+  const near = parts > 1 ? NEAR_IN_PART : NEAR_ELEMENTS;
+  return columns * inner > (width < SEVERAL_LINES ? near : SECOND_ELEMENTS) && m >= tiles * rows;
 }
 
 /** Columns in panels: all that are as wide as a tile, then what is left of whole vectors. */
@@ -58,15 +63,15 @@ interface Panels {
 
 /** Packs; then a few tiles of rows at a time go through all panels. */
 function throughPanels(job: Job, panels: Panels): RowsOf {
-  const { b, node, context, inner } = job;
+  const { b, node, context, inner, from } = job;
   const { first, panels: count, width } = panels;
-  const { buffer: copy } = temporary(`panels${first}_`, node, count * inner * width);
+  const copy = scratch(job, `panels${first}_`, count * inner * width);
   b.for("p", { begin: i32(0), end: i32(count), axis: "parallel" }, (p) => {
     b.for("k", { begin: i32(0), end: i32(inner) }, (k) => {
       b.for("j", { begin: i32(0), end: i32(width), axis: "parallel" }, (j) => {
         const column = plus(plus(times(p, width), j), i32(first));
-        const value = new Elements(b, context).at(node.b, bySubscripts([k, column]));
-        b.store(copy, plus(plus(times(p, inner * width), times(k, width)), j), value);
+        const value = new Elements(b, context).at(node.b, bySubscripts([plus(from, k), column]));
+        b.store(copy.buffer, plus(plus(plus(copy.base, times(p, inner * width)), times(k, width)), j), value);
       });
     });
   });
@@ -74,22 +79,31 @@ function throughPanels(job: Job, panels: Panels): RowsOf {
 }
 
 /** What is done for each panel. */
-function eachPanel({ b, into, n, inner }: Job, panels: Panels, copy: Buffer, body: (columns: Columns) => void): void {
+function eachPanel(
+  { b, into, n, inner, base }: Job,
+  panels: Panels,
+  copy: Scratch,
+  body: (columns: Columns) => void,
+): void {
   const { first, panels: count, width } = panels;
   // What stays the same inside of a loop is computed before it: short bodies let more vectors go side by side.
   const columnsOf = (p: Expr): Columns => {
-    const [panel, column] = [b.let("panel", times(p, inner * width)), b.let("column", times(p, width))];
+    const [panel, column] = [
+      b.let("panel", plus(copy.base, times(p, inner * width))),
+      b.let("column", times(p, width)),
+    ];
     return {
       count: width,
-      factor: (_, k, j) => load(copy, plus(plus(panel, times(k, width)), j)),
-      result: (row, j) => ({ into, at: plus(plus(plus(times(row, n), column), j), i32(into.offset + first)) }),
+      number: (j) => plus(plus(column, j), i32(first)),
+      factor: (_, k, j) => load(copy.buffer, plus(plus(panel, times(k, width)), j)),
+      result: (row, j) => ({ into, at: plus(plus(plus(times(row, n), column), j), plus(base, i32(first))) }),
     };
   };
   if (count === 1) return body(columnsOf(i32(0)));
   b.for("p", { begin: i32(0), end: i32(count), axis: "parallel" }, (p) => body(columnsOf(p)));
 }
 
-function chunksOfRows(job: Job, panels: Panels, copy: Buffer): void {
+function chunksOfRows(job: Job, panels: Panels, copy: Scratch): void {
   const { b, node, m, first, inner, machine } = job;
   const { rows } = machine;
   const tiles = Math.floor(m / rows);
@@ -125,22 +139,23 @@ function chunksOfRows(job: Job, panels: Panels, copy: Buffer): void {
  * A first factor that lies column after column, copied so that the rows of a chunk are side by side: as it lies, every
  * step along the inner axis would be to a place far away. What stands behind the last row does not matter.
  */
-function copiedRows({ b, node, context, machine, m, inner }: Job, first: number, together: number): CopiedRows {
+function copiedRows(job: Job, first: number, together: number): CopiedRows {
+  const { b, node, context, machine, m, inner, from } = job;
   const width = together * machine.rows;
   const chunks = Math.ceil(Math.floor(m / machine.rows) / together);
-  const { buffer: copy } = temporary(`rows${first}_`, node, chunks * inner * width);
+  const { buffer: copy, base } = scratch(job, `rows${first}_`, chunks * inner * width);
   const whole = Math.floor(m / width);
   const copied = (chunk: Expr, count: number): void => {
     b.for("k", { begin: i32(0), end: i32(inner), axis: "parallel" }, (k) => {
       b.for("i", { begin: i32(0), end: i32(count), axis: "parallel" }, (i) => {
-        const value = new Elements(b, context).at(node.a, bySubscripts([plus(times(chunk, width), i), k]));
-        b.store(copy, plus(plus(times(chunk, inner * width), times(k, width)), i), value);
+        const value = new Elements(b, context).at(node.a, bySubscripts([plus(times(chunk, width), i), plus(from, k)]));
+        b.store(copy, plus(plus(plus(base, times(chunk, inner * width)), times(k, width)), i), value);
       });
     });
   };
   if (whole > 0) b.for("chunk", { begin: i32(0), end: i32(whole), axis: "parallel" }, (chunk) => copied(chunk, width));
   if (whole < chunks) copied(i32(whole), m - whole * width);
-  return { length: inner * width, rows: (_, { within }, k) => load(copy, plus(times(k, width), within)) };
+  return { length: inner * width, rows: (_, { within }, k) => load(copy, plus(plus(base, times(k, width)), within)) };
 }
 interface CopiedRows {
   readonly rows: Rows;

@@ -6,7 +6,7 @@
  * both factors, a chunk of rows goes through it block by block, and sums wait in memory.
  */
 import { type Builder, binary, buffer, constant, get, i32, load, store } from "../../ir/build.ts";
-import type { Expr, Local } from "../../ir/nodes.ts";
+import type { Buffer, Expr, Local } from "../../ir/nodes.ts";
 import { isTurned } from "../costs.ts";
 import type { MatmulNode } from "../nodes.ts";
 import type { Location } from "../plan.ts";
@@ -37,11 +37,29 @@ export interface Job {
   readonly context: ElementContext;
   readonly machine: TileMachine;
   readonly rows: Rows;
+  /** What becomes of an element, where that is not the product itself. */
+  readonly finish?: ((row: Expr, column: Expr, product: Expr) => Expr) | undefined;
   /** The first row that is computed, and how many are. */
   readonly first: Expr;
   readonly m: number;
   readonly n: number;
+  /** How long the inner axis is, and where it begins: all of it, or a part. */
   readonly inner: number;
+  readonly from: Expr;
+  /** Where results begin. */
+  readonly base: Expr;
+  /** Which part it is, of how many: parts have copies of their own. */
+  readonly part: Expr;
+  readonly parts: number;
+}
+/** Memory of a product's own, and where in it this part's begins. */
+export function scratch({ b, node, part, parts }: Job, name: string, length: number): Scratch {
+  const { buffer } = temporary(name, node, parts * length);
+  return { buffer, base: parts > 1 ? b.let("scratch", times(part, length)) : i32(0) };
+}
+export interface Scratch {
+  readonly buffer: Buffer;
+  readonly base: Expr;
 }
 /** Computes rows; the second factor lies as it has to. */
 export type RowsOf = (job: Job) => void;
@@ -63,6 +81,8 @@ export type Rows = (elements: Elements, row: Row, k: Expr) => Expr;
 /** Columns next to each other: how the second factor is read there, and where results go. */
 export interface Columns {
   readonly count: number;
+  /** The number of a column among all. */
+  readonly number: (j: Expr) => Expr;
   readonly factor: (elements: Elements, k: Expr, j: Expr) => Expr;
   readonly result: (row: Expr, j: Expr) => { readonly into: Location; readonly at: Expr };
 }
@@ -167,7 +187,7 @@ export interface Block {
 
 /** Some rows times some columns: all of the inner axis, or a block of it. */
 export function tile(job: Job, columns: Columns, first: Row, count: number, block?: Block): void {
-  const { b, node, context, rows, inner } = job;
+  const { b, node, context, rows, finish, inner } = job;
   const { dtype } = node;
   b.for("j", { begin: i32(0), end: i32(columns.count), axis: "parallel" }, (j) => {
     const sums = Array.from({ length: count }, (_, r): Local => {
@@ -186,8 +206,9 @@ export function tile(job: Job, columns: Columns, first: Row, count: number, bloc
       });
     });
     sums.forEach((sum, r) => {
-      const { into, at } = columns.result(below(first, r).number, j);
-      b.emit(store(into.buffer, at, get(sum)));
+      const row = below(first, r).number;
+      const { into, at } = columns.result(row, j);
+      b.emit(store(into.buffer, at, finish ? finish(row, columns.number(j), get(sum)) : get(sum)));
     });
   });
 }
