@@ -119,17 +119,12 @@ export class Recorder {
 
   /** Ours against a baseline; the ratio, or undefined when one of them was not measured. */
   compare(benchmark: string, samples: Samples, ours: string, baseline: string): number | undefined {
-    return this.comparison(benchmark, samples, ours, baseline)?.speedup;
-  }
-
-  /** The same with the interval of the ratio. */
-  comparison(benchmark: string, samples: Samples, ours: string, baseline: string): Comparison | undefined {
     const oursNs = samples.get(ours);
     const baselineNs = samples.get(baseline);
     if (oursNs === undefined || baselineNs === undefined) return undefined;
     const comparison = makeComparison(benchmark, oursNs, baselineNs, baseline);
     this.#comparisons.push(comparison);
-    return comparison;
+    return comparison.speedup;
   }
 
   /** States a bar, or a figure to be told; without a figure it is not met, and `reason` says why there is none. */

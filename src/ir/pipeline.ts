@@ -9,6 +9,7 @@ import { interleave } from "./passes/interleave.ts";
 import { outlineParallel } from "./passes/outline.ts";
 import { lowerPartials, shardReductions } from "./passes/reductions.ts";
 import { lowerScans } from "./passes/scans.ts";
+import { separateLoops } from "./passes/separate.ts";
 import { shareLocals } from "./passes/share.ts";
 import { simplify } from "./passes/simplify.ts";
 import { vectorise } from "./passes/vectorise.ts";
@@ -28,6 +29,8 @@ export interface PassOptions {
   readonly vectorRegisters?: number;
   /** Whether parallel loops become functions that a thread pool can call. */
   readonly launches: boolean;
+  /** Whether long functions are taken apart. */
+  readonly shortFunctions?: boolean | undefined;
   /** The most threads that there will be; any number unless given. */
   readonly threads?: number | undefined;
   /** Whether f32 products that are only added are rounded together with the sum; "unfused" unless given. */
@@ -61,6 +64,7 @@ export const PASSES: readonly Pass[] = [
   { name: "interleave", stage: "vector", enabled: (o) => o.vectorBytes > 0, run: interleave },
   { name: "scans", stage: "vector", enabled: () => true, run: lowerScans },
   { name: "partials", stage: "final", enabled: () => true, run: lowerPartials },
+  { name: "separate", stage: "final", enabled: (o) => o.shortFunctions === true, run: separateLoops },
 ];
 
 /** Runs all passes; `watch` sees the module after each, for printing. */

@@ -20,6 +20,8 @@ export interface Machine {
   readonly fastFma: boolean;
   /** Parallel loops become functions that a thread pool can call (`launch`). */
   readonly launches: boolean;
+  /** The compiler behind does well by short functions only. */
+  readonly shortFunctions?: boolean;
 }
 
 /**

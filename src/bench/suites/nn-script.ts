@@ -5,12 +5,9 @@
  * in a process of their own and take turns like the peers in Python. jax-js computes on workers of its own: its clock
  * stops when the last loss has arrived.
  */
-import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import { gate, type Tolerance } from "../gate.ts";
-import { PeerError, PeerProcess } from "../peers.ts";
+import { ensurePackages, startScript } from "../packages.ts";
+import { PeerError, type PeerProcess } from "../peers.ts";
 import type { Recorder } from "../suite.ts";
 import type { BenchTargets } from "../targets.ts";
 import type { Arm, RemoteArm } from "../timing.ts";
@@ -22,14 +19,9 @@ const JAX = "jax-js wasm, jit";
 const TFJS = "tfjs wasm";
 const SCRIPT = `
 import { createRequire } from "node:module";
-import { createInterface } from "node:readline";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-const task = JSON.parse((await lines.next()).value);
-const say = (value) => process.stdout.write(JSON.stringify(value) + "\\n");
 const require = createRequire(join(task.folder, "index.js"));
-const arms = [], skipped = {};
 
 async function jaxArms() {
   const file = join(dirname(require.resolve("@jax-js/jax")), "index.js");
@@ -120,33 +112,7 @@ for (const [name, add] of [[task.jax, jaxArms], [task.tfjs, tfArms]])
     skipped[name] = String(error?.message ?? error).slice(0, 300);
   }
 say({ arms: arms.map(({ name, framework, loss }) => ({ name, framework, loss })), skipped });
-for await (const line of lines) {
-  const { arm, calls, each } = JSON.parse(line);
-  const { time } = arms[arm];
-  const found = [];
-  for (let k = 0; each && k < calls; k++) found.push(await time(1));
-  say(each ? found : await time(calls));
-}
 `;
-
-/** The folder with both libraries, which are installed first when they are missing. */
-async function ensureLibraries(recorder: Recorder): Promise<string> {
-  const folder = join(process.cwd(), ".peers", "js");
-  const stamp = join(folder, "lockstep.json");
-  const wanted = JSON.stringify(PACKAGES);
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return folder;
-  recorder.say(`peers: installing ${PACKAGES.join(", ")} into .peers/js, about 100 MB`);
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true }));
-  try {
-    const options = { cwd: folder, timeout: 180_000, shell: process.platform === "win32" };
-    await promisify(execFile)("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", ...PACKAGES], options);
-  } catch (error) {
-    throw new PeerError(`npm could not install them: ${error instanceof Error ? error.message.slice(0, 300) : error}`);
-  }
-  writeFileSync(stamp, wanted);
-  return folder;
-}
 
 interface Answer {
   readonly arms: readonly { readonly name: string; readonly framework: string; readonly loss: number }[];
@@ -168,9 +134,8 @@ function describe({ name, inputs }: NnCase, { parameters }: NnSide): object {
 async function startLibraries(recorder: Recorder, cases: readonly object[]): Promise<Libraries | undefined> {
   if (!recorder.options.peers) return undefined;
   try {
-    const folder = await ensureLibraries(recorder);
-    const node = ["--input-type=module", "-e"];
-    const started = new PeerProcess(process.execPath, SCRIPT, (line) => recorder.say(line), node);
+    const folder = await ensurePackages(recorder, { folder: "js", packages: PACKAGES, size: "100 MB" });
+    const started = startScript(process.execPath, SCRIPT, recorder);
     const found = (await started.ask({ folder, cases, batch: BATCH, jax: JAX, tfjs: TFJS })) as Answer;
     for (const one of PACKAGES)
       recorder.version(one.slice(0, one.lastIndexOf("@")), one.slice(one.lastIndexOf("@") + 1));

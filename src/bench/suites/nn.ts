@@ -10,6 +10,7 @@ import { BenchTargets } from "../targets.ts";
 import type { Arm } from "../timing.ts";
 import { type NnCase, type NnSide, nnCases } from "./nn-cases.ts";
 import { measureBuilding, measureProducts, measureThreads } from "./nn-costs.ts";
+import { measureNewerNode } from "./nn-node.ts";
 import { expectedNn, startNnPeers, WHOLE_STEP } from "./nn-peers.ts";
 import { measureLibraries } from "./nn-script.ts";
 
@@ -120,6 +121,7 @@ async function runAll(recorder: Recorder): Promise<void> {
   await measureProducts(recorder, all);
   await measureThreads(recorder, all);
   await measureLibraries(recorder, all);
+  await measureNewerNode(recorder, all);
   measureBuilding(recorder, all);
 }
 

@@ -171,6 +171,8 @@ class WasmTarget implements Target, KeptPrograms {
       vectorRegisters: VECTOR_REGISTERS,
       fastFma: features.fusedMadd,
       launches: true,
+      // The pass that joins vectors gives up on long functions.
+      shortFunctions: features.wide,
     };
     const { kept } = options;
     // Threads are among the options of passes.

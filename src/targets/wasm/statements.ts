@@ -307,6 +307,9 @@ function widestVector(func: Func): number {
   eachExprIn(func.body, (e) => {
     lanes = Math.max(lanes, e.lanes);
   });
+  eachStmt(func.body, (s) => {
+    if (s.kind === "call") lanes = Math.max(lanes, widestVector(s.func));
+  });
   return lanes;
 }
 
