@@ -20,7 +20,7 @@ import { keyOfLibrary, LibraryCache } from "./cache.ts";
 import { build, buildFlags, type Compiler, findCompiler } from "./compiler.ts";
 import { CONTEXT_DOUBLES, CONTEXT_LAUNCH, CONTEXT_THREADS, ENTRY_SYMBOL, emit } from "./emit.ts";
 import { NativeBuildError, NativeUnavailableError } from "./errors.ts";
-import { addressOf, loadFunction, requireKoffi } from "./library.ts";
+import { addressOf, loadFunction, preferLargePages, requireKoffi } from "./library.ts";
 import { POOL_SOURCE, POOL_SYMBOL } from "./pool.ts";
 import { codeVersion } from "./version.ts";
 
@@ -118,6 +118,7 @@ class CompilerTarget implements NativeTarget, KeptPrograms {
     this.#flags = buildFlags(this.compiler);
     this.#memory = memory;
     this.#base = addressOf(memory.buffer);
+    preferLargePages(memory.buffer);
     this.#threads = threads;
     const { vectorBytes, vectorRegisters, fastFma } = this.compiler;
     this.machine = { vectorBytes, vectorRegisters, fastFma, launches: true };

@@ -9,7 +9,8 @@ import { NativeUnavailableError } from "./errors.ts";
 
 /** The part of koffi that is used here. */
 interface Koffi {
-  load(path: string): {
+  /** With no path: what the process has loaded already. */
+  load(path: string | null): {
     func(name: string, result: string, parameters: readonly string[]): (...args: number[]) => number;
   };
   address(view: Uint8Array): bigint;
@@ -54,4 +55,21 @@ export function loadFunction(
 /** The address of a buffer's first byte; exact, as addresses stay below 2^53. */
 export function addressOf(buffer: ArrayBufferLike): number {
   return Number(koffi().address(new Uint8Array(buffer)));
+}
+
+/** Linux's word for it. */
+const MADV_HUGEPAGE = 14;
+
+/**
+ * Asks for large pages behind a buffer: arrays of megabytes then need few entries of the processor's table of pages. It
+ * is advice; where it is not taken, or there is nobody to give it to, all goes on as before.
+ */
+export function preferLargePages(buffer: ArrayBufferLike): void {
+  if (process.platform !== "linux") return;
+  try {
+    const advise = koffi().load(null).func("madvise", "int", ["uintptr_t", "size_t", "int"]);
+    advise(addressOf(buffer), buffer.byteLength, MADV_HUGEPAGE);
+  } catch {
+    // A C library without it.
+  }
 }
