@@ -31,6 +31,7 @@ const FIELDS: { readonly [K in Node["kind"]]: FieldsOf<Extract<Node, { readonly 
   assign: { local: true, value: true },
   recur: { local: true, factor: true, term: true },
   store: { buffer: true, index: true, value: true, stride: true, mask: true },
+  pack: { buffer: true, index: true, value: true, mask: true, found: true },
   if: { condition: true, then: true, else: true },
   for: {
     label: true,

@@ -18,6 +18,7 @@ import type {
   Load,
   Local,
   Module,
+  Pack,
   Recur,
   Reduction,
   Stmt,
@@ -157,6 +158,9 @@ class Frame {
       case "store":
         this.#store(s);
         return undefined;
+      case "pack":
+        this.#pack(s);
+        return undefined;
       case "if":
         return this.run(this.scalar(s.condition) ? s.then : s.else);
       case "for":
@@ -195,6 +199,16 @@ class Frame {
     for (let l = 0; l < s.value.lanes; l++) {
       if (mask === undefined || laneOf(mask, l)) this.#machine.touch(s.buffer, at(l), true)[at(l)] = laneOf(value, l);
     }
+  }
+
+  #pack(s: Pack): void {
+    const [from, value, mask] = [this.scalar(s.index), this.value(s.value), this.value(s.mask)];
+    let found = 0;
+    for (let l = 0; l < s.value.lanes; l++) {
+      this.#machine.touch(s.buffer, from + found, true)[from + found] = laneOf(value, l);
+      if (laneOf(mask, l)) found++;
+    }
+    this.set(s.found, found);
   }
 
   *#indices(s: For): Generator<number> {

@@ -167,6 +167,19 @@ export interface Store {
   readonly stride: Expr | undefined;
   readonly mask: Expr | undefined;
 }
+/**
+ * Lists lanes: each lane in turn stores its value at `buffer[index + k]`, where k counts the earlier lanes of which
+ * `mask` is true, so that a value stays only where its lane is true, or the last. `found` becomes the number of true
+ * lanes. From `index` on there is room for all lanes.
+ */
+export interface Pack {
+  readonly kind: "pack";
+  readonly buffer: Buffer;
+  readonly index: Expr;
+  readonly value: Expr;
+  readonly mask: Expr;
+  readonly found: Local;
+}
 export interface If {
   readonly kind: "if";
   readonly condition: Expr;
@@ -233,7 +246,7 @@ export interface Launch {
   readonly cost: number;
   readonly threaded: boolean;
 }
-export type Stmt = Assign | Recur | Store | If | For | Loop | Block | Exit | Fault | Call | Launch;
+export type Stmt = Assign | Recur | Store | Pack | If | For | Loop | Block | Exit | Fault | Call | Launch;
 
 export interface Func {
   readonly kind: "func";

@@ -7,6 +7,7 @@ import { checkBounds } from "./passes/bounds.ts";
 import { contract } from "./passes/contract.ts";
 import { interleave } from "./passes/interleave.ts";
 import { outlineParallel } from "./passes/outline.ts";
+import { packListings } from "./passes/packs.ts";
 import { lowerPartials, shardReductions } from "./passes/reductions.ts";
 import { lowerScans } from "./passes/scans.ts";
 import { separateLoops } from "./passes/separate.ts";
@@ -29,6 +30,8 @@ export interface PassOptions {
   readonly vectorRegisters?: number;
   /** Whether parallel loops become functions that a thread pool can call. */
   readonly launches: boolean;
+  /** Whether the machine stores chosen lanes next to each other. */
+  readonly packs?: boolean | undefined;
   /** Whether long functions are taken apart. */
   readonly shortFunctions?: boolean | undefined;
   /** The most threads that there will be; any number unless given. */
@@ -62,6 +65,7 @@ export const PASSES: readonly Pass[] = [
     run: (m, o) => vectorise(m, { vectorRegisters: 16, ...o }),
   },
   { name: "interleave", stage: "vector", enabled: (o) => o.vectorBytes > 0, run: interleave },
+  { name: "packs", stage: "vector", enabled: (o) => o.packs === true, run: packListings },
   { name: "scans", stage: "vector", enabled: () => true, run: lowerScans },
   { name: "partials", stage: "final", enabled: () => true, run: lowerPartials },
   { name: "separate", stage: "final", enabled: (o) => o.shortFunctions === true, run: separateLoops },

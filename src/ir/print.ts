@@ -104,6 +104,10 @@ function stmtLines(s: Stmt, names: Names, indent: string): string[] {
       const mask = s.mask ? ` where ${sub(s.mask)}` : "";
       return [`${indent}${names.of(s.buffer)}[${subscript(s, sub)}] = ${sub(s.value)}${mask}`];
     }
+    case "pack": {
+      const to = `${names.of(s.buffer)}[${sub(s.index)}...]`;
+      return [`${indent}${names.of(s.found)}: i32 = pack ${to} = ${sub(s.value)} where ${sub(s.mask)}`];
+    }
     case "if": {
       const otherwise = s.else.length ? [`${indent}else`, ...nested(s.else)] : [];
       return [`${indent}if ${sub(s.condition)}`, ...nested(s.then), ...otherwise];

@@ -148,6 +148,15 @@ class Verifier {
         if (s.buffer.space === "table") fail("a table is written");
         if (s.mask && (s.mask.dtype !== "bool" || s.mask.lanes !== s.value.lanes)) fail("wrong mask");
         return checkAccess(s.buffer, s.index, s.stride, s.value.lanes, fail);
+      case "pack": {
+        const { lanes, dtype } = s.value;
+        if (dtype !== LOADED_TYPE[s.buffer.storage] || s.buffer.storage === "u8") fail("wrong element type");
+        if (s.buffer.space === "table" || s.buffer.lanes > 1) fail("a table, or an array of each lane, is written");
+        if (lanes === 1 || s.mask.dtype !== "bool" || s.mask.lanes !== lanes) fail("wrong lanes");
+        if (s.found.dtype !== "i32" || s.found.lanes !== 1) fail("wrong type");
+        scope.assigned.add(s.found);
+        return checkAccess(s.buffer, s.index, undefined, 1, fail);
+      }
       case "if":
         return this.#branches(s.condition, [s.then, s.else], scope, fail);
       case "for":

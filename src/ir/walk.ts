@@ -165,6 +165,10 @@ export function eachStmtExpr(s: Stmt, f: (e: Expr) => void): void {
       if (s.stride) f(s.stride);
       if (s.mask) f(s.mask);
       return;
+    case "pack":
+      f(s.index);
+      f(s.value);
+      return f(s.mask);
     case "if":
     case "fault":
       return f(s.condition);
@@ -197,6 +201,7 @@ export function stmtBodies(s: Stmt): readonly (readonly Stmt[])[] {
     case "assign":
     case "recur":
     case "store":
+    case "pack":
     case "exit":
     case "fault":
     case "call":
@@ -238,6 +243,10 @@ export function withExprs(s: Stmt, f: (e: Expr) => Expr): Stmt {
       const mask = s.mask && f(s.mask);
       if (index === s.index && value === s.value && stride === s.stride && mask === s.mask) return s;
       return inheritPlace(s, { kind: "store", buffer: s.buffer, index, value, stride, mask });
+    }
+    case "pack": {
+      const [index, value, mask] = [f(s.index), f(s.value), f(s.mask)];
+      return index === s.index && value === s.value && mask === s.mask ? s : { ...s, index, value, mask };
     }
     case "if": {
       const condition = f(s.condition);
@@ -327,12 +336,19 @@ export function eachExprIn(body: readonly Stmt[], f: (e: Expr) => void): void {
   eachStmt(body, (s) => eachStmtExpr(s, each));
 }
 
+/** The local that a statement by itself gives a value. */
+export function assignedBy(s: Stmt): Local | undefined {
+  if (s.kind === "assign" || s.kind === "recur") return s.local;
+  if (s.kind === "for") return s.index;
+  return s.kind === "pack" ? s.found : undefined;
+}
+
 /** The locals that statements assign, loop indices included. */
 export function assignedLocals(body: readonly Stmt[]): Set<Local> {
   const found = new Set<Local>();
   eachStmt(body, (s) => {
-    if (s.kind === "assign" || s.kind === "recur") found.add(s.local);
-    if (s.kind === "for") found.add(s.index);
+    const by = assignedBy(s);
+    if (by) found.add(by);
   });
   return found;
 }
@@ -350,11 +366,9 @@ export function assignmentCounts(f: Func): Map<Local, number> {
   const note = (l: Local): void => void count.set(l, (count.get(l) ?? 0) + 1);
   f.params.forEach(note);
   eachStmt(f.body, (s) => {
-    if (s.kind === "assign" || s.kind === "recur") note(s.local);
-    if (s.kind === "for") {
-      note(s.index);
-      for (const r of s.reductions) note(r.local);
-    }
+    const by = assignedBy(s);
+    if (by) note(by);
+    if (s.kind === "for") for (const r of s.reductions) note(r.local);
   });
   return count;
 }
@@ -378,7 +392,7 @@ export function usedBuffers(body: readonly Stmt[]): Set<Buffer> {
   };
   eachStmt(body, (s) => {
     eachStmtExpr(s, (e) => eachExpr(e, note));
-    if (s.kind === "store") found.add(s.buffer);
+    if (s.kind === "store" || s.kind === "pack") found.add(s.buffer);
     if (s.kind === "call") for (const b of s.buffers) found.add(b);
     // Launched functions see the caller's buffers under the same identities.
     if (s.kind === "launch" || s.kind === "call")
@@ -391,7 +405,7 @@ export function usedBuffers(body: readonly Stmt[]): Set<Buffer> {
 export function filledLocals(body: readonly Stmt[]): Set<Buffer> {
   const found = new Set<Buffer>();
   eachStmt(body, (s) => {
-    if (s.kind === "store" && s.buffer.space === "local") found.add(s.buffer);
+    if ((s.kind === "store" || s.kind === "pack") && s.buffer.space === "local") found.add(s.buffer);
   });
   return found;
 }

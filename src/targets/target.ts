@@ -20,6 +20,8 @@ export interface Machine {
   readonly fastFma: boolean;
   /** Parallel loops become functions that a thread pool can call (`launch`). */
   readonly launches: boolean;
+  /** Chosen lanes of a vector can be stored next to each other (`pack`). */
+  readonly packs?: boolean;
   /** The compiler behind does well by short functions only. */
   readonly shortFunctions?: boolean;
 }

@@ -179,8 +179,8 @@ const BLOCK = 1024;
 /** How long the list of environments that ended must be: a row for each block. */
 export const listLength = (n: number): number => Math.ceil(n / BLOCK) * BLOCK;
 
-/** Numbers in an observation from which on rows are copied one by one instead of side by side. */
-const LONG_ROW = 9;
+/** Numbers in an observation from which on a row is copied as a vector, not as a lane of several. */
+const LONG_ROW = 4;
 
 /** Steps every environment some rounds, with a row of actions and of results for each. */
 export function stepKernel(env: Environment, params: KernelParams, autoreset: Autoreset): Kernel {
@@ -267,20 +267,18 @@ function stepBody(vec: StepView, { parallel, blocks, rng, own }: Intrinsics): vo
     const episode = vec.episodes[i]! + 1;
     vec.episodes[i] = episode;
     vec.reset(vec.state[i], { params, tables, rng: rng(vec.key0[i]! + (episode >>> 0), vec.key1[i]!) });
-    vec.steps[i] = 0;
-    vec.runningReturn[i] = 0;
+    // The step that ended an episode has done this already where the next one begins at once.
+    if (nextStep) {
+      vec.steps[i] = 0;
+      vec.runningReturn[i] = 0;
+    }
     vec.observe(vec.state[i], vec.obs[obsAt]!, { params, tables });
   };
-  /** Keeps the last observation of an episode: a row of a few numbers, written out. */
+  /** Keeps the last observation of an episode: a row of less numbers than a vector has, written out. */
   const keepFinal = (to: number, from: number): void => {
     if (size > 0) vec.finalObs[to]![0] = vec.obs[from]![0]!;
     if (size > 1) vec.finalObs[to]![1] = vec.obs[from]![1]!;
     if (size > 2) vec.finalObs[to]![2] = vec.obs[from]![2]!;
-    if (size > 3) vec.finalObs[to]![3] = vec.obs[from]![3]!;
-    if (size > 4) vec.finalObs[to]![4] = vec.obs[from]![4]!;
-    if (size > 5) vec.finalObs[to]![5] = vec.obs[from]![5]!;
-    if (size > 6) vec.finalObs[to]![6] = vec.obs[from]![6]!;
-    if (size > 7) vec.finalObs[to]![7] = vec.obs[from]![7]!;
   };
 
   const blockCount = ((n + block - 1) / block) | 0;
@@ -310,12 +308,18 @@ function stepBody(vec: StepView, { parallel, blocks, rng, own }: Intrinsics): vo
           const stream = rng(vec.key0[i]! + (vec.episodes[i]! >>> 0), vec.key1[i]!).at(t);
           const { reward, terminated } = vec.step(s, vec.actions[actionRow + i], { params, tables, rng: stream });
           const truncated = t >= vec.limit;
-          vec.steps[i] = t;
-          vec.runningReturn[i] = vec.runningReturn[i]! + reward;
+          const ends = terminated || truncated;
+          const total = vec.runningReturn[i]! + reward;
+          if (ends) {
+            vec.episodeReturn[i] = total;
+            vec.episodeLength[i] = t;
+          }
+          vec.steps[i] = sameStep && ends ? 0 : t;
+          vec.runningReturn[i] = sameStep && ends ? 0 : total;
           vec.reward[at] = reward;
           vec.terminated[at] = terminated;
           vec.truncated[at] = truncated;
-          vec.ended[i] = terminated || truncated;
+          vec.ended[i] = ends;
           vec.observe(s, vec.obs[obsRow + i]!, { params, tables });
         }
       });
@@ -335,8 +339,6 @@ function stepBody(vec: StepView, { parallel, blocks, rng, own }: Intrinsics): vo
       parallel(finished, (j) => {
         const i = listed(here, j);
         if (!vec.longRows) keepFinal(finalRow + i, obsRow + i);
-        vec.episodeReturn[i] = vec.runningReturn[i]!;
-        vec.episodeLength[i] = vec.steps[i]!;
         if (sameStep) begin(i, obsRow + i);
       });
     });

@@ -34,6 +34,9 @@ class ExposedReads {
       case "assign":
         defined.add(s.local);
         return true;
+      case "pack":
+        defined.add(s.found);
+        return true;
       case "recur":
         if (!defined.has(s.local)) this.found.add(s.local);
         defined.add(s.local);

@@ -223,6 +223,8 @@ export class LaneCode {
         return this.#fault(s.condition, s.site, region.mask);
       case "recur":
         throw new NotVectorisable(`${s.local.name} goes from one iteration to the next`);
+      case "pack":
+        throw new NotVectorisable("it is vector code");
       case "call":
       case "launch":
         throw new NotVectorisable(`it calls ${s.func.name}`);

@@ -82,6 +82,7 @@ export function renameLocals(body: readonly Stmt[], to: ReadonlyMap<Local, Local
     (s) => {
       if (s.kind === "assign") return to.has(s.local) ? assign(renamed(s.local), s.value) : s;
       if (s.kind === "recur") return to.has(s.local) ? { ...s, local: renamed(s.local) } : s;
+      if (s.kind === "pack") return { ...s, found: renamed(s.found) };
       if (s.kind === "for")
         return {
           ...s,

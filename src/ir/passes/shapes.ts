@@ -7,7 +7,16 @@
  */
 import { add, i32, mul, sub } from "../build.ts";
 import type { Expr, For, Get, If, Label, Local, Stmt } from "../nodes.ts";
-import { assignedLocals, carriedLocals, eachExpr, eachStmt, eachStmtExpr, operands, structuralKey } from "../walk.ts";
+import {
+  assignedBy,
+  assignedLocals,
+  carriedLocals,
+  eachExpr,
+  eachStmt,
+  eachStmtExpr,
+  operands,
+  structuralKey,
+} from "../walk.ts";
 
 export type Shape =
   | { readonly kind: "uniform" }
@@ -22,8 +31,8 @@ function occurrences(body: readonly Stmt[]): Map<Local, number> {
   const note = (l: Local): void => void count.set(l, (count.get(l) ?? 0) + 1);
   eachStmt(body, (s) => {
     eachStmtExpr(s, (e) => eachExpr(e, (x) => x.kind === "get" && note(x.local)));
-    if (s.kind === "assign" || s.kind === "recur") note(s.local);
-    if (s.kind === "for") note(s.index);
+    const by = assignedBy(s);
+    if (by) note(by);
   });
   return count;
 }

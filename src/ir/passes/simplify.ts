@@ -47,7 +47,7 @@ class CommonValues {
       const simplified = (x: Expr): Expr => simplifyNode(this.#named(this.#renamed(x), here, named));
       const renamed = withExprs(s, (e) => mapExpr(e, simplified));
       if (renamed.kind === "assign") return [...named, ...this.#assign(renamed, here)];
-      if (renamed.kind === "recur") this.#bump([renamed.local]);
+      if (renamed.kind === "recur" || renamed.kind === "pack") this.#bump([...assignedLocals([renamed])]);
       const bodies = stmtBodies(renamed);
       if (bodies.length === 0) return [...named, renamed];
       const changed = bodies.flatMap((inner) => [...assignedLocals(inner)]);

@@ -199,6 +199,21 @@ function withFills(body: readonly Stmt[], lanes: number): Stmt[] {
   );
 }
 
+/** Lanes of the narrowest vectors. */
+const FEW_LANES = 4;
+/** Operations of a body for which a few iterations are worth narrow vectors, and up to which their code is. */
+const NARROW_COST = { least: 192, most: 1024 } as const;
+
+/** The lanes of a loop's vectors, most first. */
+function widths(s: For, lanes: number, vectors: number): number[] {
+  const { begin, end } = s;
+  const trips = begin.kind === "const" && end.kind === "const" ? end.value - begin.value : Number.POSITIVE_INFINITY;
+  const widest = vectors > 1 ? [lanes * vectors, lanes] : [lanes];
+  const cost = costOf(s.body);
+  const isNarrow = trips < lanes || (cost >= NARROW_COST.least && cost <= NARROW_COST.most);
+  return lanes > FEW_LANES && isNarrow ? [...widest, FEW_LANES] : widest;
+}
+
 function vectorised(s: For, machine: VectorMachine): Stmt[] {
   const lanes = machine.vectorBytes / 4;
   try {
@@ -206,7 +221,7 @@ function vectorised(s: For, machine: VectorMachine): Stmt[] {
     if (readsArraysAround(s)) throw new NotVectorisable("it reads an array of the iteration around it");
     const vectors = interleave(s, machine);
     if (s.axis === "partial") return partialLoop(s, lanes * Math.min(vectors, mostVectors(s, lanes)));
-    return vectorLoop(s, vectors > 1 ? [lanes * vectors, lanes] : [lanes]);
+    return vectorLoop(s, widths(s, lanes, vectors));
   } catch (error) {
     if (!(error instanceof NotVectorisable)) throw error;
     if (s.axis === "partial") return [s];

@@ -122,7 +122,8 @@ class ModuleText {
       case "assign":
         return [`${indent}${this.#names.local(s.local)} = ${text(s.value)};`];
       case "recur":
-        throw new IrError("a recurrence reached the js target");
+      case "pack":
+        throw new IrError(`${s.kind} reached the js target`);
       case "store":
         return [`${indent}${this.#names.buffer(s.buffer)}[${text(s.index)}] = ${text(s.value)};`];
       case "if": {

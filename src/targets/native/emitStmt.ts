@@ -5,14 +5,28 @@
  * what it leaves.
  */
 import { assertIr } from "../../ir/build.ts";
-import type { Assign, Buffer, Call, Fault, For, Func, If, Label, Launch, Local, Stmt, Store } from "../../ir/nodes.ts";
+import type {
+  Assign,
+  Buffer,
+  Call,
+  Fault,
+  For,
+  Func,
+  If,
+  Label,
+  Launch,
+  Local,
+  Pack,
+  Stmt,
+  Store,
+} from "../../ir/nodes.ts";
 import { STORAGE_BYTES } from "../../ir/types.ts";
 import { stmtBodies } from "../../ir/walk.ts";
 import { Expressions, isContiguous } from "./emitExpr.ts";
 import { NativeBuildError } from "./errors.ts";
 import { type Facts, factsOf } from "./facts.ts";
 import { argumentsOf, type Linkage } from "./linkage.ts";
-import { loadPart, storePart } from "./memory.ts";
+import { loadPart, packHelper, storePart } from "./memory.ts";
 import { Names } from "./names.ts";
 import { anyHelper, cType, HELD, maskElement, type Prelude, selectHelper } from "./prelude.ts";
 import { type RareWay, rareWay } from "./rare.ts";
@@ -162,6 +176,8 @@ export class FunctionWriter {
         return this.#assign(s);
       case "store":
         return this.#store(s);
+      case "pack":
+        return this.#pack(s);
       case "if":
         return this.#if(s);
       case "for":
@@ -304,6 +320,21 @@ export class FunctionWriter {
       this.#line(`${guard}${target} = ${this.#element(s, `${bound[part]}[${lane}]`)};`);
     });
     if (mask) this.#line("}");
+  }
+
+  #pack(s: Pack): void {
+    const { prelude } = this.#context;
+    const n = this.#shapes.partLanes(s.value.lanes);
+    const masks = this.#expressions.mask(s.mask, 4);
+    let to = `${this.#buffer(s.buffer)} + ${this.#expressions.subscript(s.index)}`;
+    const counts = this.#expressions.value(s.value).map((x, k) => {
+      const pack = packHelper(prelude, s.buffer, n);
+      const count = this.#expressions.bind("packed", "int", `${pack}(${to}, ${x}, ${masks[k]})`);
+      to = `${to} + ${count}`;
+      return count;
+    });
+    const prefix = this.#facts.isConfined(s.found) ? "const int " : "";
+    this.#line(`${prefix}${this.#local(s.found)[0]} = ${counts.join(" + ")};`);
   }
 
   #element(s: Store, text: string): string {

@@ -65,7 +65,8 @@ export class Facts {
       const often = usual && !(s.kind === "if" && s.condition.kind === "any");
       for (const inner of stmtBodies(s)) this.#body(inner, often);
       if (s.kind === "for") this.#region(s.index, at, this.#position - 1);
-      if (s.kind === "assign") pending.push({ local: s.local, begin: at });
+      const assigned = s.kind === "assign" ? s.local : s.kind === "pack" ? s.found : undefined;
+      if (assigned) pending.push({ local: assigned, begin: at });
     }
     for (const { local, begin } of pending) this.#region(local, begin, this.#position - 1);
   }
@@ -83,6 +84,7 @@ export class Facts {
         if (usual && s.local.dtype === "f64") this.wide.add(s.local.lanes);
         return;
       case "store":
+      case "pack":
         this.buffers.add(s.buffer);
         return;
       case "for":

@@ -121,7 +121,7 @@ class CompilerTarget implements NativeTarget, KeptPrograms {
     preferLargePages(memory.buffer);
     this.#threads = threads;
     const { vectorBytes, vectorRegisters, fastFma } = this.compiler;
-    this.machine = { vectorBytes, vectorRegisters, fastFma, launches: true };
+    this.machine = { vectorBytes, vectorRegisters, fastFma, launches: true, packs: vectorBytes === 64 };
     if (version !== undefined)
       this.#plans = new PlanStore(this.#cache, [version, this.compiler.identity, ...this.#flags]);
   }

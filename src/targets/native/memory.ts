@@ -3,7 +3,7 @@
  * and narrowed on the way.
  */
 import type { Buffer } from "../../ir/nodes.ts";
-import { either, firstOf, HAS_SHUFFLE, type Prelude } from "./prelude.ts";
+import { cType, either, firstOf, HAS_SHUFFLE, type Prelude } from "./prelude.ts";
 
 /** The value of one part. */
 export function loadPart(prelude: Prelude, b: Buffer, n: number, address: string): string {
@@ -77,5 +77,28 @@ function loadWideBytesHelper(p: Prelude, n: number, result: string): string {
     const read = `int w; __builtin_memcpy(&w, p, 4); ${p.type("i32", 4)} s = {w};`;
     const fast = `${read} return (${result})__builtin_ia32_pmovzxbq256((${bytes})s);`;
     return either("defined(__AVX2__) && !defined(__clang__)", signature, fast, plain);
+  });
+}
+
+/**
+ * Lists the lanes whose mask is set, as the IR's `pack` says, and counts them. The last lane is listed in any case, and
+ * nothing is written behind it.
+ */
+export function packHelper(p: Prelude, b: Buffer, n: number): string {
+  const type = p.type(b.storage, n);
+  return p.define(`pack_${type}`, () => {
+    const [mask, element] = [p.type("i32", n), cType(b.storage)];
+    const signature = `INLINE int pack_${type}(${element} *p, ${type} x, ${mask} m)`;
+    const plain = "int r = 0; for (int i = 0; i < N; i++) { p[r] = x[i]; r += m[i] & 1; } return r;".replace(
+      "N",
+      `${n}`,
+    );
+    if (n !== 16) return `${signature} { ${plain} }`;
+    const fast =
+      "unsigned k = __builtin_ia32_cvtd2mask512(m), all = k | 1u << 15; " +
+      `${mask} y = __builtin_ia32_compresssi512_mask((${mask})x, (${mask}){0}, (unsigned short)all); ` +
+      "__builtin_ia32_storedqusi512_mask((int *)p, y, (unsigned short)((2u << (__builtin_popcount(all) - 1)) - 1)); " +
+      "return __builtin_popcount(k);";
+    return either("defined(__AVX512F__) && defined(__AVX512DQ__) && !defined(__clang__)", signature, fast, plain);
   });
 }

@@ -37,9 +37,9 @@ export class Shapes {
     }
   }
 
-  /** Lanes in each part of a value of `lanes` lanes. */
+  /** Lanes in each part of a value of `lanes` lanes: a power of two, as C wants it; rows of three are not. */
   partLanes(lanes: number): number {
-    return Math.min(lanes, this.#vectorBytes / (this.#facts.wide.has(lanes) ? 8 : 4));
+    return Math.min(lanes & -lanes, this.#vectorBytes / (this.#facts.wide.has(lanes) ? 8 : 4));
   }
 
   parts(lanes: number): number {

@@ -158,7 +158,8 @@ export class Statements implements BufferAccess {
       case "fault":
         return this.#fault(s);
       case "recur":
-        throw new IrError("a recurrence reached a target");
+      case "pack":
+        throw new IrError(`${s.kind} reached a target that does not know it`);
       case "call":
         return this.#call(s);
       case "launch":
