@@ -32,7 +32,7 @@ export type A2cConfig = z.output<typeof a2cSchema>;
 /** What other implementations do differently, by their names. */
 export const a2cPresets = {
   sb3: { nEnvs: 1 },
-  rlox: { valueLossScale: 0.5, entCoef: 0.01, bootstrap: "carried" },
+  rlox: { rounding: "down", valueLossScale: 0.5, entCoef: 0.01, bootstrap: "carried" },
 } as const satisfies { readonly [name: string]: Partial<A2cConfig> };
 
 export interface A2cBatch {

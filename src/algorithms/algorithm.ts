@@ -13,6 +13,8 @@ export interface Algorithm {
   readonly spaces: Spaces;
   /** Environment steps of an iteration, all environments together. */
   readonly stepsPerIteration: number;
+  /** How many iterations the whole run has. */
+  readonly iterations: number;
   readonly parameters: Parameters;
   /** All else that going on exactly depends on, by name. */
   readonly states: ReadonlyMap<string, State>;

@@ -39,7 +39,8 @@ export abstract class OnPolicy<C extends RolloutConfig & NetworkConfig> implemen
   protected readonly random: State;
   /** How many iterations are done. */
   protected readonly done: State;
-  /** How many there will be: a state, so that longer runs are the same programs. */
+  /** How many there will be; and as a state, so that longer runs are the same programs. */
+  readonly iterations: number;
   readonly #iterations: State;
   readonly #options: IterationOptions;
   readonly #scope: StateScope;
@@ -48,8 +49,9 @@ export abstract class OnPolicy<C extends RolloutConfig & NetworkConfig> implemen
   constructor(world: World, config: C, options: OnPolicyOptions) {
     const { seed = 0, totalSteps, scope = new StateScope(), ...iterationOptions } = options;
     this.config = config;
-    const iterations = Math.max(1, Math.ceil(totalSteps / (config.nEnvs * config.nSteps)));
-    this.#iterations = state("f32", [], { name: "allIterations", from: [iterations] });
+    const round = config.rounding === "down" ? Math.floor : Math.ceil;
+    this.iterations = Math.max(1, round(totalSteps / this.stepsPerIteration));
+    this.#iterations = state("f32", [], { name: "allIterations", from: [this.iterations] });
     this.random = randomState(seed);
     this.done = state("i32", [], { name: "iterations" });
     this.agent = new ActorCritic(world.env, config, new Parameters({ seed }));

@@ -48,7 +48,7 @@ export type PpoConfig = z.output<typeof ppoSchema>;
 
 /** What other implementations do differently, by their names. */
 export const ppoPresets = {
-  cleanrl: { nEnvs: 4, batchSize: 128, bootstrap: "never" },
+  cleanrl: { nEnvs: 4, batchSize: 128, rounding: "down", bootstrap: "never" },
   sb3: {
     nEnvs: 1,
     nSteps: 2048,
@@ -61,7 +61,7 @@ export const ppoPresets = {
     valueLossScale: 1,
     entCoef: 0,
   },
-  rlox: { bootstrap: "carried" },
+  rlox: { rounding: "down", bootstrap: "carried" },
   benchback: {
     nEnvs: 32,
     nSteps: 256,

@@ -19,6 +19,8 @@ export const rolloutKeys = {
   nEnvs: z.int().positive().max(1_000_000).default(8),
   /** Steps of each environment in an iteration. */
   nSteps: z.int().positive().max(1_000_000).default(128),
+  /** Whether a run whose steps are no whole number of iterations takes one more ("up") or stays below ("down"). */
+  rounding: z.enum(["up", "down"]).default("up"),
   gamma: z.number().min(0).max(1).default(0.99),
   gaeLambda: z.number().min(0).max(1).default(0.95),
   normalizeObs: z.boolean().default(false),

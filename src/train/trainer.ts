@@ -41,7 +41,6 @@ export class Trainer {
   readonly #logger: Logger;
   readonly #keeper: RunKeeper | undefined;
   readonly #progress: Progress = { iteration: 0, steps: 0, train_s: 0, evaluated: null, best: null };
-  readonly #iterations: number;
   /** What was told to the run; numerics are known when it has begun. */
   #document: RunDocument;
   #info: RunInfo | undefined;
@@ -64,7 +63,6 @@ export class Trainer {
     this.algorithm = makeAlgorithm(plan.document, this.#world.playground);
     const { id, observation, action } = this.algorithm.spaces;
     this.#document = { ...plan.document, spaces: { id, observation, action } };
-    this.#iterations = Math.max(1, Math.ceil(plan.document.steps / this.algorithm.stepsPerIteration));
     try {
       this.#checkSpaces(plan.document.spaces);
       this.#folder = plan.openFolder();
@@ -155,7 +153,7 @@ export class Trainer {
     const early: string[] = [];
     const found = resume && this.#keeper?.restore(this.#document, resume.checkpoint, (text) => early.push(text));
     if (found) this.#takeOver(found);
-    if (resume && this.#progress.iteration >= this.#iterations && this.#folder?.has("summary"))
+    if (resume && this.#progress.iteration >= this.algorithm.iterations && this.#folder?.has("summary"))
       throw new UsageError(
         `the run in ${this.folder} is over: all ${this.#document.steps} steps are done; give more steps to go on`,
       );
@@ -177,7 +175,7 @@ export class Trainer {
       target,
       threads: threads ?? defaultThreads(),
       numerics,
-      total_steps: this.#iterations * stepsPerIteration,
+      total_steps: this.algorithm.iterations * stepsPerIteration,
       config: this.#document,
       ...(this.folder === undefined ? {} : { folder: this.folder }),
     };
@@ -191,7 +189,7 @@ export class Trainer {
   // Iterations
 
   async #loop(): Promise<RunSummary["ended"]> {
-    while (this.#progress.iteration < this.#iterations) {
+    while (this.#progress.iteration < this.algorithm.iterations) {
       if (this.#plan.signal?.aborted) return "interrupted";
       if (this.#stopping) return "stopped";
       await this.#step();
@@ -212,7 +210,7 @@ export class Trainer {
     await this.#callbacks.iteration(this.#context({ record }));
     const { steps, iteration } = this.#progress;
     const isDue = (every: number): boolean => every > 0 && Math.floor(steps / every) > Math.floor(before / every);
-    const isLast = iteration === this.#iterations;
+    const isLast = iteration === this.algorithm.iterations;
     const isBest = (isDue(evalEvery) || isLast || this.#stopping) && (await this.#evaluateNow());
     if (isDue(checkpointEvery) || isBest || isLast || this.#checkpointWanted) await this.#checkpoint({ isLast });
   }

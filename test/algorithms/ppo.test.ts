@@ -36,6 +36,19 @@ test("an iteration is one crossing", () => {
   expect(ppo.crossings).toBe(3);
 });
 
+test.each([
+  ["up", 640, 10],
+  ["down", 640, 10],
+  ["up", 650, 11],
+  ["down", 650, 10],
+  ["up", 1, 1],
+  ["down", 1, 1],
+] as const)("rounding %s, %i steps are %i iterations", (rounding, totalSteps, iterations) => {
+  const ppo = ALGORITHMS.ppo.make(environment("CartPole-v1"), ppoSchema.parse({ ...small, rounding }), { totalSteps });
+  expect(ppo.iterations).toBe(iterations);
+  ppo.dispose();
+});
+
 /** A line to walk along: steps beyond its ends are forbidden, and would be fatal. */
 const Line = defineEnv({
   id: "line",
