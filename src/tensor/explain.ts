@@ -82,7 +82,8 @@ const known = (e: Expr): number | undefined => (e.kind === "const" ? e.value : u
 function operationsOf(step: Step, machine: TileMachine, around: readonly Block[]): number {
   if (step.kind === "matmul") {
     const { a, shape, parts = 1 } = step.result.node;
-    return (2 * elementsOf(shape) * (a.shape[1] as number)) / parts;
+    const finishing = step.finish ? [...inlinedIn(step).values()].reduce((sum, count) => sum + count, 0) : 0;
+    return elementsOf(shape) * ((2 * (a.shape[1] as number)) / parts + finishing);
   }
   return floatOperationsOf(
     emitModule("cost", [step], [], machine, new Map(around.map((block) => [block, i32(0)]))).entry.body,

@@ -97,7 +97,8 @@ export interface ReduceNode extends NodeBase {
 type Parts = number;
 /**
  * [m, k] times [k, n]: for each element the products are added in the order of k, onto zero; where columns are few, to
- * eight sums by turns, which are then added by halves (costs.ts, isThin).
+ * eight sums by turns, which are then added by halves (costs.ts, isThin); where rows of a batch are summed, in parts
+ * (parts.ts).
  */
 export interface MatmulNode extends NodeBase {
   readonly kind: "matmul";

@@ -3,8 +3,8 @@
  *
  * Added up one after the other, such a sum needs all rows before it can begin, and threads share it only column by
  * column. In parts, each of a block of rows, it goes along with the other steps of those rows, while they are near, on
- * whatever thread has them. The parts are then added in order. Which sums have parts, and which, follows from shapes
- * alone, so that every target and every number of threads has the same bits.
+ * whatever thread has them. The parts are then added in order. Which sums have parts, and which, follows from the
+ * graph alone (a transposed first factor is one that was written so), so that every target and every number of threads has the same bits.
  */
 import { isTurned, WHOLE_COLUMNS } from "./costs.ts";
 import type { MatmulNode, Node, ReduceNode } from "./nodes.ts";

@@ -5,7 +5,8 @@
  *
  * A step is of rows when each row of what it writes depends on the same row of what other steps of its group write.
  * Steps get levels: whatever needs whole results of a group lies a level higher. Steps of rows on one level are a group,
- * and stand behind the other steps of their level. Which rows go together changes no bit.
+ * and stand behind the other steps of their level. Sums in parts have one for each block of
+ * rows, whose size follows from their number; which thread has a block changes no bit.
  */
 import type { Buffer } from "../ir/nodes.ts";
 import { isTurned } from "./costs.ts";
@@ -33,8 +34,9 @@ const summedRows = (node: Node): number | undefined =>
     : node.kind === "reduce" && node.parts
       ? node.input.shape[0]
       : undefined;
-/** What of a product's first factor is read row by row. */
-const firstFactor = ({ a, parts }: MatmulNode): Node => (parts ? (a as ViewNode).input : a);
+/** What of a product's first factor is read row by row; a turned one that has memory of its own is not. */
+const rowFactor = ({ a, parts }: MatmulNode, where: Lookup): Node | undefined =>
+  !parts ? a : where.has(a) ? undefined : (a as ViewNode).input;
 
 /** How many rows a step goes through one by one; undefined when it does not, or they are few. */
 function rowsOf(step: Step): number | undefined {
@@ -97,7 +99,8 @@ function accessesOf(step: Step, rows: number | undefined): Access[] {
     if (step.kind === "map") readsOf(node, where, rows !== undefined, into);
     else if (step.kind === "matmul" && step.finish) readsOf(step.finish, where, rows !== undefined, into);
     else if (node.kind === "matmul") {
-      readsOf(firstFactor(node), where, rows !== undefined);
+      const byRows = rowFactor(node, where);
+      readsOf(byRows ?? node.a, where, byRows !== undefined && rows !== undefined);
       readsOf(node.b, where, node.parts !== undefined);
     } else for (const x of inputsOf(node)) readsOf(x, where, rows !== undefined);
   }

@@ -5,6 +5,8 @@ import { expect, test } from "vitest";
 import { interpret } from "../../src/ir/interpret.ts";
 import { lower } from "../../src/ir/pipeline.ts";
 import { functionsOf } from "../../src/ir/walk.ts";
+import { f32 } from "../../src/kernel/declare.ts";
+import { kernel } from "../../src/kernel/kernel.ts";
 import { emitModule } from "../../src/tensor/emit/module.ts";
 import { gradients, input } from "../../src/tensor/index.ts";
 import { record, recording } from "../../src/tensor/recorder.ts";
@@ -56,4 +58,30 @@ test("a step of training in short functions has the same bits", () => {
   expect(short.functions).toBeGreaterThan(long.functions + 5);
   expect(short.numbers).toEqual(long.numbers);
   expect(long.numbers.some((x) => x !== 0)).toBe(true);
+});
+
+/** Loops in a loop, the last of which hands something on to what follows both. */
+const handing = kernel({ x: f32.array(8), out: f32.array(8) }, ({ x, out }) => {
+  let last = 0;
+  for (let i = 0; i < 3; i++) {
+    for (let k = 0; k < 8; k++) out[k] = x[k]! + i;
+    for (let k = 0; k < 8; k++) out[k] = out[k]! * out[7 - k]!;
+    for (let k = 1; k < 8; k++) out[k] = out[k]! + out[k - 1]! * 0.5;
+    for (let k = 0; k < 8; k++) {
+      last = x[k]! + out[k]!;
+      out[k] = last * 2;
+    }
+  }
+  out[0] = last;
+});
+
+test("what a loop leaves to what follows the loop around it is kept", () => {
+  const [long, short] = [false, true].map((shortFunctions) => {
+    const out = new Float32Array(8);
+    const module = lower(handing.ir(), { vectorBytes: 16, launches: true, shortFunctions });
+    interpret(module, { buffers: [Float32Array.from(out, (_, i) => i / 7), out], params: [] });
+    return { out, functions: functionsOf(module).length };
+  });
+  expect(short?.functions).toBe((long?.functions ?? 0) + 3);
+  expect(short?.out).toEqual(long?.out);
 });

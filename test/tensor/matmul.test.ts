@@ -233,6 +233,34 @@ describe.each(TARGETS)("what becomes of a product on %s", (target) => {
   });
 });
 
+describe.each(TARGETS)("on %s", (target) => {
+  test("a comparison of a product is stored as it is finished", () => {
+    const [m, k, n] = [5, 8, 16];
+    const recipe = () => ({
+      y: input("a", "f32", [m, k])
+        .matmul(input("b", "f32", [k, n]))
+        .gt(0),
+    });
+    const [whole, eager] = [false, true].map((isEager) => program("greater", recipe, { target, eager: isEager }));
+    const given = factors({ m, k, n, turned: "" });
+    expect(whole?.explain()).toContain("then");
+    expect(whole?.run(given)).toEqual(eager?.run(given));
+    for (const made of [whole, eager]) made?.dispose();
+  });
+
+  test("a sum in parts of something turned that lies in memory of its own comes behind it", () => {
+    const recipe = () => {
+      const [x, w, y] = [input("x", "f32", [256, 20]), input("w", "f32", [20, 32]), input("y", "f32", [256, 16])];
+      const turned = x.matmul(w).tanh().transpose();
+      return { again: turned.reshape([256, 32]).mul(2), product: turned.matmul(y) };
+    };
+    const given = { x: numbers(256 * 20, 1), w: numbers(20 * 32, 2), y: numbers(256 * 16, 3) };
+    const [whole, eager] = [false, true].map((isEager) => program("turned", recipe, { target, eager: isEager }));
+    expect(whole?.run(given)).toEqual(eager?.run(given));
+    for (const made of [whole, eager]) made?.dispose();
+  });
+});
+
 test("an empty inner axis is refused", () => {
   expect(() => program("empty", build({ m: 2, k: 0, n: 2, turned: "" }))).toThrow(TensorError);
 });

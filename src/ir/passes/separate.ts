@@ -6,8 +6,8 @@
  * follows stay. Vectors cannot be parameters everywhere, so loops that take some stay, too.
  */
 import { func, get } from "../build.ts";
-import type { For, Func, Local, Module, Stmt } from "../nodes.ts";
-import { assignedLocals, eachStmt, filledLocals, mapStmts, usedBuffers } from "../walk.ts";
+import type { Buffer, For, Func, Local, Module, Stmt } from "../nodes.ts";
+import { assignedLocals, eachStmt, filledLocals, usedBuffers, withBodies } from "../walk.ts";
 import { exposedReads } from "./exposed.ts";
 import { rewriteFunctions } from "./rewrite.ts";
 
@@ -15,32 +15,45 @@ import { rewriteFunctions } from "./rewrite.ts";
 const MANY_LOOPS = 4;
 
 export function separateLoops(module: Module): Module {
-  return rewriteFunctions(module, (f) => {
-    let count = 0;
-    const body = mapStmts(f.body, (s) => {
-      if (s.kind !== "for" || !s.body.some((inner) => inner.kind === "for")) return s;
-      if (s.body.filter((inner) => inner.kind === "for").length < MANY_LOOPS) return s;
-      return { ...s, body: s.body.map((inner, k) => separated(f, s, k, () => `${f.name}.${++count}`) ?? inner) };
-    });
-    return { ...f, body };
-  });
+  return rewriteFunctions(module, (f) => ({ ...f, body: new Separating(f).body(f.body, new Set()) }));
 }
 
-/** The call of a loop that became a function; undefined where it has to stay. */
-function separated(f: Func, around: For, at: number, name: () => string): Stmt | undefined {
-  const loop = around.body[at] as Stmt;
-  if (loop.kind !== "for" || loop.reductions.length > 0 || !staysInside(loop)) return undefined;
-  const taken = [...exposedReads([loop])];
-  if (taken.some(({ lanes }) => lanes > 1)) return undefined;
-  const assigned = assignedLocals([loop]);
-  const elsewhere = exposedReads([{ ...around, body: around.body.filter((_, k) => k !== at) }]);
-  if ([...assigned].some((l: Local) => elsewhere.has(l) || taken.includes(l))) return undefined;
-  // Arrays of the iteration's own live in its function.
-  const own = filledLocals(f.body);
-  const used = [...usedBuffers([loop])];
-  if (used.some((b) => own.has(b))) return undefined;
-  const buffers = used.filter(({ space }) => space === "param");
-  return { kind: "call", func: func(name(), buffers, taken, [loop]), buffers, args: taken.map(get) };
+class Separating {
+  readonly #func: Func;
+  /** Arrays of an iteration's own live in its function. */
+  readonly #own: ReadonlySet<Buffer>;
+  #count = 0;
+  constructor(f: Func) {
+    this.#func = f;
+    this.#own = filledLocals(f.body);
+  }
+
+  /** A list of statements; `later` are the locals that may be read after it. */
+  body(body: readonly Stmt[], later: ReadonlySet<Local>): Stmt[] {
+    return body.map((s, k) => {
+      const after = new Set([...later, ...exposedReads(body.slice(k + 1))]);
+      if (s.kind === "for" || s.kind === "loop") for (const l of exposedReads(s.body)) after.add(l);
+      const inner = withBodies(s, (list) => this.body(list, after));
+      if (inner.kind !== "for" || inner.body.filter((x) => x.kind === "for").length < MANY_LOOPS) return inner;
+      return { ...inner, body: inner.body.map((x, at) => this.#separated(inner.body, at, after) ?? x) };
+    });
+  }
+
+  /** The call of a loop of a list that became a function; undefined where it has to stay. */
+  #separated(body: readonly Stmt[], at: number, later: ReadonlySet<Local>): Stmt | undefined {
+    const loop = body[at] as Stmt;
+    if (loop.kind !== "for" || loop.reductions.length > 0 || !staysInside(loop)) return undefined;
+    const taken = [...exposedReads([loop])];
+    if (taken.some(({ lanes }) => lanes > 1)) return undefined;
+    const after = exposedReads(body.slice(at + 1));
+    const handsOn = (l: Local): boolean => later.has(l) || after.has(l) || taken.includes(l);
+    if ([...assignedLocals([loop])].some(handsOn)) return undefined;
+    const used = [...usedBuffers([loop])];
+    if (used.some((b) => this.#own.has(b))) return undefined;
+    const buffers = used.filter(({ space }) => space === "param");
+    const name = `${this.#func.name}.${++this.#count}`;
+    return { kind: "call", func: func(name, buffers, taken, [loop]), buffers, args: taken.map(get) };
+  }
 }
 
 /** Whether nothing in a loop leaves it by a label from outside. */

@@ -10,7 +10,7 @@ import type { Expr, Local } from "../../ir/nodes.ts";
 import { isTurned } from "../costs.ts";
 import type { MatmulNode, Node } from "../nodes.ts";
 import type { Location, Work } from "../plan.ts";
-import { bySubscripts, type ElementContext, Elements, plus, productAdded, times } from "./elements.ts";
+import { bySubscripts, type ElementContext, Elements, plus, productAdded, stored, times } from "./elements.ts";
 import { eachPart, type Window } from "./loops.ts";
 import { isFar, packed } from "./panels.ts";
 import { thin } from "./thin.ts";
@@ -84,7 +84,7 @@ function finishing(b: Builder, node: MatmulNode, value: Node, context: ElementCo
     const elements = new Elements(b, context);
     const index = bySubscripts([row, column]);
     elements.know(node, index, product);
-    return elements.compute(value, index);
+    return stored(elements.compute(value, index));
   };
 }
 

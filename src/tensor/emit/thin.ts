@@ -3,7 +3,7 @@
  *
  * A single vector holds all columns, so that sums in the order of the inner axis would be one long chain, and most of the
  * vector padding. Such products have eight sums instead, of every eighth product each, which are then added by halves;
- * that depends on shapes alone. Few rows have their columns in vectors, and eight chains; many rows have the eight sums in
+ * that depends on the graph alone. Few rows have their columns in vectors, and eight chains; many rows have the eight sums in
  * vectors, with a copy of the second factor that lies column after column.
  */
 import { add, constant, get, i32, load } from "../../ir/build.ts";
