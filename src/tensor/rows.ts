@@ -208,7 +208,36 @@ function groupedStretch(steps: readonly Step[]): readonly Step[] {
     result.push(...merged(here.flatMap(({ step, rows }) => (rows === undefined ? [step] : []))));
     for (const rows of new Set(here.flatMap((x) => x.rows ?? []))) result.push(...together(here, rows));
   }
-  return result.some(({ kind }) => kind === "rows") ? result : merged(steps);
+  return result.some(({ kind }) => kind === "rows") ? result : merged(abreast(steps));
+}
+
+/** Loops that may become one: elementwise ones over the same shape. */
+const fusesWith = (step: Step): string => {
+  const shape = step.kind === "map" ? step.stores[0]?.[0]?.node.shape : undefined;
+  return shape ? shape.join() : "";
+};
+
+/**
+ * The same steps in such an order that parts of a program that do not depend on each other, an actor and a critic say,
+ * go on abreast, and their elementwise loops stand next to each other.
+ */
+function abreast(steps: readonly Step[]): Step[] {
+  const depths = new Map<Placing, number>();
+  for (const one of placings(steps)) {
+    const kind = fusesWith(one.step);
+    const least = one.behind.map(({ other }) => {
+      const isChain = kind !== "" && kind === fusesWith(other.step);
+      return (depths.get(other) as number) + (isChain ? 0 : 1);
+    });
+    depths.set(one, Math.max(0, ...least));
+  }
+  const byDepth: Map<string, Step[]>[] = [];
+  for (const [{ step }, depth] of depths) {
+    byDepth[depth] ??= new Map();
+    const [kind, level] = [fusesWith(step), byDepth[depth] as Map<string, Step[]>];
+    level.set(kind, [...(level.get(kind) ?? []), step]);
+  }
+  return byDepth.flatMap((level) => [...level.values()].flat());
 }
 
 /** The same steps, those of rows in groups, and neighbours fused. */

@@ -44,6 +44,23 @@ test("a program explains its kernels, their work and memory, in lines that fit",
   flat.dispose();
 });
 
+test("networks that do not depend on each other go abreast, and share their elementwise loops", () => {
+  const made = program(
+    "both",
+    () => {
+      const x = input("x", "f32", [8, 4]);
+      const network = (name: string, outputs: number): Tensor => {
+        const [first, last] = [input(`${name}1`, "f32", [4, 16]), input(`${name}2`, "f32", [16, outputs])];
+        return x.matmul(first).tanh().matmul(last);
+      };
+      return { actor: network("actor", 2), critic: network("critic", 1) };
+    },
+    { target: "js" },
+  );
+  expect(made.explain()).toMatch(/tanh x2 -> 2 values +\[8, 16\]/);
+  made.dispose();
+});
+
 test("kernels are timed without changing anything", () => {
   const { flat, made } = training(3, 16);
   made.run({ x: Array.from({ length: 32 }, (_, k) => k / 32) });
