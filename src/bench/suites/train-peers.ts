@@ -78,7 +78,7 @@ export const EVALUATION_EPISODES = 10;
 export const FIRST_ITERATIONS = 2;
 const settings = settingsOf(TRAINING);
 
-/** Whole iterations on every side: rlox would round 50,000 steps down, where SB3 and ours round up. */
+/** What every side must have done. */
 export const WANTED = expectedCounts(TRAINING, iterationsOf(TRAINING));
 
 export const startTrainPeers = (recorder: Recorder): Promise<PythonPeers> =>
