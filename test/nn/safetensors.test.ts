@@ -44,6 +44,17 @@ describe("files", () => {
     moved.set(bytes, 3);
     expect(readTensors(moved.subarray(3))).toEqual(found);
   });
+  test("come back from Node's buffers in memory of their own", () => {
+    const bytes = writeTensors(new Map([["w", { dtype: "F32", shape: [2], data: Float32Array.of(1, 2) }]]));
+    // Small buffers lie one behind the other in a pool, wherever the last one ended.
+    const pooled = [Buffer.alloc(1), Buffer.from(bytes)][1] as Buffer;
+    const data = readTensors(pooled).tensors.get("w")?.data as Float32Array;
+    expect(data.byteLength).toBe(data.buffer.byteLength);
+    pooled.fill(0);
+    expect(Array.from(data)).toEqual([1, 2]);
+    const shared = Buffer.from(new SharedArrayBuffer(bytes.length)).fill(bytes);
+    expect(Array.from(readTensors(shared).tensors.get("w")?.data ?? [])).toEqual([1, 2]);
+  });
   test("are what others read: length, header, elements", () => {
     const bytes = writeTensors(new Map([["w", { dtype: "F32", shape: [1], data: Float32Array.of(2) }]]));
     const length = Number(new DataView(bytes.buffer).getBigUint64(0, true));
@@ -131,7 +142,7 @@ describe("parameters", () => {
     const again = trainer(other);
     expect(Array.from({ length: 5 }, () => again.run().loss[0])).toEqual(wanted);
     // Into the same set, after it has moved on.
-    loadParameters(net.parameters, bytes);
+    loadParameters(net.parameters, Buffer.from(bytes));
     expect(Array.from({ length: 5 }, () => train.run().loss[0])).toEqual(wanted);
   });
   test("are refused as a whole when something does not fit, and nothing is changed", () => {
