@@ -2,6 +2,7 @@
  * @file Every gradient rule against finite differences in f64, on expressions that use them.
  */
 import { describe, expect, test } from "vitest";
+import { erf, gelu } from "../../src/nn/index.ts";
 import { concat, gradients, input, type Tensor, table, where } from "../../src/tensor/index.ts";
 import { program } from "../../src/tensor/program.ts";
 import { elementsOf, type Shape } from "../../src/tensor/shape.ts";
@@ -43,6 +44,7 @@ const CASES: { readonly [name: string]: Case } = {
   pow: { shapes: [[4], [4]], of: (a, b) => a.pow(b), domain: positive },
   "pow of a constant": { shapes: [[4]], of: (a) => a.pow(3) },
   rem: { shapes: [[4]], of: (a) => a.rem(0.7), domain: positive },
+  "rem of either sign by either sign": { shapes: [[16], [16]], of: (a, b) => a.mul(5).rem(b) },
   softplus: { shapes: [[6]], of: (a) => a.softplus() },
   relu: { shapes: [[8]], of: (a) => a.relu() },
   clamp: { shapes: [[8]], of: (a) => a.clamp(-0.4, 0.4) },
@@ -114,6 +116,47 @@ const index = (values: readonly number[]): Tensor => table(values, "i32");
 describe("gradients are what finite differences say", () => {
   for (const [name, { shapes, of, domain = (x: number) => x }] of Object.entries(CASES))
     test(name, () => checkGradients(shapes, (xs) => of(...xs).sum(), { domain }));
+
+  test("the exponent of 0 and of powers of 0 has none, as in other frameworks", () => {
+    const made = program("powers", () => {
+      const [a, b] = [input("a", "f64", [5]), input("b", "f64", [5])];
+      const power = a.pow(b);
+      const [ga, gb] = gradients(power.sum(), [a, b]) as [Tensor, Tensor];
+      const [gaa, gbb] = [gradients(ga.sum(), [a])[0], gradients(gb.sum(), [b])[0]] as [Tensor, Tensor];
+      return { ga, gb, gaa, gbb };
+    });
+    const found = made.run({ a: [0, 0, 0, 0, 2], b: [2, 0, 1, 3, 3] });
+    expect(Array.from(found.gb)).toEqual([0, 0, 0, 0, expect.closeTo(8 * Math.LN2, 12)]);
+    expect(Array.from(found.ga)).toEqual([0, 0, 1, 0, 12]);
+    expect(Array.from(found.gbb)).toEqual([0, 0, 0, 0, expect.closeTo(8 * Math.LN2 ** 2, 12)]);
+    expect(found.gaa[4]).toBeCloseTo(12, 12);
+    made.dispose();
+  });
+
+  test("second ones of functions that are known as a whole, where their parts have corners", () => {
+    const second = (of: (x: Tensor) => Tensor) => {
+      const made = program("second", () => {
+        const x = input("x", "f64", [4]);
+        const [g] = gradients(of(x).sum(), [x]) as [Tensor];
+        return { g, gg: (gradients(g.sum(), [x]) as [Tensor])[0] };
+      });
+      const { g, gg } = made.run({ x: [0, 0.5, -0.5, 2] });
+      made.dispose();
+      return { g: Array.from(g), gg: Array.from(gg) };
+    };
+    const near = (values: readonly number[]) => values.map((x) => expect.closeTo(x, 11));
+    const xs = [0, 0.5, -0.5, 2];
+    const s = (x: number) => 1 / (1 + Math.exp(-x));
+    const plus = second((x) => x.softplus());
+    expect(plus.g).toEqual(near(xs.map(s)));
+    expect(plus.gg).toEqual(near(xs.map((x) => s(x) * (1 - s(x)))));
+    const slope = (x: number) => (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x);
+    const error = second(erf);
+    expect(error.g).toEqual(near(xs.map(slope)));
+    expect(error.gg).toEqual(near(xs.map((x) => -2 * x * slope(x))));
+    const density = (x: number) => Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
+    expect(second(gelu).gg).toEqual(near(xs.map((x) => density(x) * (2 - x * x))));
+  });
 
   test("nothing flows through stopGradient", () => {
     const made = program("stopped", () => {
