@@ -53,6 +53,7 @@ describe("mistakes point at the user's line", () => {
   const layer = linear({ inputs: 4, outputs: 2 });
   const net = linear({ inputs: 1, outputs: 1 });
   const rate = { learningRate: 1 };
+  const weights = state("f32", [3]) as never;
   const cases: [string, () => Tensor | undefined, string][] = [
     ["operations", () => x().add(input("y", "f32", [2])), "add: shapes [2, 3] and [2] do not fit each other"],
     ["layers", () => layer.apply(x()), "matmul: shapes [2, 3] and [4, 2] do not fit: [m, k] times [k, n]"],
@@ -87,11 +88,7 @@ describe("mistakes point at the user's line", () => {
     ["result types", () => x().to("f16" as never), "to: f16 is not one of f32, f64, i32, u32, bool"],
     ["numbers", () => x().matmul(3 as never), "matmul: it takes a tensor, and what was given is a number"],
     ["text", () => x().add("3" as never), "add: it takes tensors and numbers, and what was given is a string"],
-    [
-      "State",
-      () => x().mul(state("f32", [3]) as never),
-      "mul: it takes tensors and numbers, and what was given is a S",
-    ],
+    ["State", () => x().mul(weights), "mul: it takes tensors and numbers, and what was given is a State: take"],
     ["nothing", () => x().gather(undefined as never), "gather: it takes a tensor, and what was given is undefined"],
     ["draws", () => uniform(keyOf(1), [-1]), "uniform: [-1] is not a shape"],
     ["scans", () => scan(0, x(), (_, c) => ({ carry: c, output: c })).carry, "scan: 0 is not a whole number from 1 on"],
