@@ -158,6 +158,21 @@ describe("gradients are what finite differences say", () => {
     expect(second(gelu).gg).toEqual(near(xs.map((x) => density(x) * (2 - x * x))));
   });
 
+  test("conversions hand on what they get, and whole numbers nothing", () => {
+    const made = program("converted", () => {
+      const x = input("x", "f64", [4]);
+      const there = x.to("f32").mul(3).to("f64").mul(x).sum();
+      const [g] = gradients(there, [x]) as [Tensor];
+      const [whole] = gradients(x.to("i32").to("f64").mul(5).sum(), [x]) as [Tensor];
+      return { g, whole };
+    });
+    const x = [0.5, -1.25, 3, 1e-3];
+    const { g, whole } = made.run({ x });
+    expect(Array.from(g)).toEqual(x.map((v) => expect.closeTo(6 * v, 6)));
+    expect(Array.from(whole)).toEqual([0, 0, 0, 0]);
+    made.dispose();
+  });
+
   test("nothing flows through stopGradient", () => {
     const made = program("stopped", () => {
       const x = input("x", "f64", [4]);
