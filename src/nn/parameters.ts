@@ -9,7 +9,7 @@ import type { TypedArray } from "../ir/arrays.ts";
 import { LockstepError } from "../platform/errors.ts";
 import { didYouMean } from "../platform/suggest.ts";
 import { HostStream } from "../random/host.ts";
-import { gradients } from "../tensor/gradients.ts";
+import { gradients, stateBetween } from "../tensor/gradients.ts";
 import { type Node, type ReadNode, sourcesOf } from "../tensor/nodes.ts";
 import { withPlace } from "../tensor/place.ts";
 import { describeShape, elementsOf, type Shape } from "../tensor/shape.ts";
@@ -139,7 +139,11 @@ export class Parameters {
   #readingOf(loss: Tensor): Tensor {
     const found = readingsOf(loss.node, this.arena);
     const [first] = found;
-    if (!first) throw new ParameterError(withPlace(`gradients: the loss does not depend on the ${this.name}`));
+    if (!first) {
+      const between = stateBetween(loss.node, (node) => node.kind === "read" && node.state === this.arena);
+      const why = between ? ` but through the state ${between.name}, and nothing flows through states; use fold()` : "";
+      throw new ParameterError(withPlace(`gradients: the loss does not depend on the ${this.name}${why}`));
+    }
     const now = this.flat.node;
     const chosen = found.length === 1 ? first : found.find((read) => read === now);
     if (!chosen)

@@ -27,11 +27,13 @@ import {
   type MapNode,
   type Node,
   type ReduceNode,
+  type Stored,
   sourcesOf,
   type ViewAxis,
   type ViewNode,
 } from "./nodes.ts";
 import type { MapOp } from "./operations.ts";
+import { recording } from "./recorder.ts";
 import { describeShape, type Shape, sameShape } from "./shape.ts";
 import { Tensor, tensorOf } from "./tensor.ts";
 
@@ -232,6 +234,38 @@ function between(to: Node, sources: ReadonlySet<Node>, beyond: boolean): Node[] 
   return order;
 }
 
+/**
+ * The state by way of which alone a value depends on some source: one that was assigned inside of a loop. Reads of the same
+ * state are taken for the same source wherever they stand.
+ */
+export function stateBetween(to: Node, isSource: (node: Node) => boolean): Stored | undefined {
+  const seen = new Set<Node>();
+  const visit = (node: Node, through: Stored | undefined): Stored | undefined => {
+    if (seen.has(node) || !isFloat(node)) return undefined;
+    seen.add(node);
+    if (isSource(node)) return through;
+    const isRead = node.kind === "read";
+    const further = isRead ? recording().assignedInLoops(node.state) : sourcesOf(node);
+    for (const x of further) {
+      const found = visit(x, through ?? (isRead ? node.state : undefined));
+      if (found) return found;
+    }
+    return undefined;
+  };
+  return visit(to, undefined);
+}
+/** Nothing flows through states. Where nothing at all is left because of that, silence would be a trap. */
+function refuseStates(of: Node, sources: ReadonlySet<Node>): void {
+  const states = new Set([...sources].flatMap((node) => (node.kind === "read" ? [node.state] : [])));
+  const between = stateBetween(of, (node) => sources.has(node) || (node.kind === "read" && states.has(node.state)));
+  if (between)
+    refuse(
+      "gradients",
+      `nothing flows through states: ${between.name}, which is assigned inside repeat(), stands between the tensors ` +
+        "and what is made of them; use fold() or scan()",
+    );
+}
+
 type Parts = readonly (Node | undefined)[];
 const partsOf = (node: Node, g: Node): Parts => (NODE_RULES[node.kind] as (node: Node, g: Node) => Parts)(node, g);
 
@@ -267,6 +301,7 @@ function gradientsOf(of: Tensor, tensors: readonly Tensor[], beyond: boolean): T
   const sources = new Set(tensors.map((t) => t.node));
   const found = new Map<Node, Node>([[of.node, constantOf(1, of.dtype)]]);
   const order = between(of.node, sources, beyond).reverse();
+  if (beyond && order.length === 0) refuseStates(of.node, sources);
   order.forEach((node, at) => {
     if (!beyond && sources.has(node)) return;
     const g = found.get(node);

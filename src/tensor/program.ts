@@ -18,6 +18,7 @@ import type { TileMachine } from "./emit/tiles.ts";
 import { explained } from "./explain.ts";
 import type { Block, Node } from "./nodes.ts";
 import type { Step } from "./plan.ts";
+import { pruneBlock } from "./prune.ts";
 import { record, recording } from "./recorder.ts";
 import { Scheduler } from "./schedule.ts";
 import { describeShape, elementsOf, TensorError } from "./shape.ts";
@@ -89,6 +90,7 @@ export class TensorProgram<O extends Outputs = Outputs> {
     const { root, inputs } = record(() => {
       for (const [key, tensor] of outputsFrom(name, build())) recording().output(key, tensor.node);
     });
+    pruneBlock(root);
     this.name = name;
     this.#root = root;
     this.#options = options;

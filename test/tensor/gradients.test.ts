@@ -2,8 +2,19 @@
  * @file Every gradient rule against finite differences in f64, on expressions that use them.
  */
 import { describe, expect, test } from "vitest";
-import { erf, gelu } from "../../src/nn/index.ts";
-import { concat, gradients, input, type Tensor, table, where } from "../../src/tensor/index.ts";
+import { erf, gelu, linear } from "../../src/nn/index.ts";
+import {
+  concat,
+  constant,
+  fold,
+  gradients,
+  input,
+  repeat,
+  state,
+  type Tensor,
+  table,
+  where,
+} from "../../src/tensor/index.ts";
 import { program } from "../../src/tensor/program.ts";
 import { elementsOf, type Shape } from "../../src/tensor/shape.ts";
 import { checkGradients, numbers } from "./support.ts";
@@ -171,6 +182,32 @@ describe("gradients are what finite differences say", () => {
     expect(Array.from(g)).toEqual(x.map((v) => expect.closeTo(6 * v, 6)));
     expect(Array.from(whole)).toEqual([0, 0, 0, 0]);
     made.dispose();
+  });
+
+  test("are refused where a state alone leads on, and flow through fold", () => {
+    const w = state("f64", [2], { name: "w", from: [2, 3] });
+    const h = state("f64", [2], { name: "h" });
+    const looped = (): Tensor => {
+      h.assign(1);
+      repeat(3, () => h.assign(h.value.mul(w.value)));
+      return h.value.sum();
+    };
+    const made = (of: () => Tensor[]) => () => program("looped", () => ({ g: of()[0] as Tensor }));
+    expect(made(() => gradients(looped(), [w.value]))).toThrow(
+      /gradients: nothing flows through states: h, which is assigned inside repeat\(\).*use fold\(\)/,
+    );
+    // What is left by another way is what was asked for, and what has no way at all is zero.
+    expect(made(() => gradients(looped().add(w.value.sum()), [w.value]))).not.toThrow();
+    expect(made(() => gradients(looped(), [constant(1, "f64").add(input("x", "f64", []))]))).not.toThrow();
+    const net = linear({ inputs: 1, outputs: 1, dtype: "f64" });
+    const carried = (): Tensor => {
+      repeat(3, () => h.assign(net.apply(h.value.reshape([2, 1])).reshape([2])));
+      return net.parameters.gradients(h.value.sum());
+    };
+    expect(made(() => [carried()])).toThrow("does not depend on the parameters but through the state h");
+    const folded = made(() => gradients(fold(3, constant(1, "f64", [2]), (_, c) => c.mul(w.value)).sum(), [w.value]))();
+    expect(Array.from(folded.run().g)).toEqual([12, 27]);
+    folded.dispose();
   });
 
   test("nothing flows through stopGradient", () => {
