@@ -46,6 +46,10 @@ export class EagerRun {
   get plan(): readonly Step[] {
     return this.#plan;
   }
+  /** Bytes of the values between inputs and outputs, each of which has memory of its own. */
+  get bytes(): number {
+    return this.#wiring.scratchBytes;
+  }
   get states(): ReadonlySet<State> {
     return this.#wiring.states;
   }

@@ -172,12 +172,12 @@ export class TensorProgram<O extends Outputs = Outputs> {
   }
   #eagerly(): EagerRun {
     this.#mustBeThere();
-    this.#eager ??= new EagerRun(this.name, this.#root, this.#ports, {
-      target: this.target,
-      machine: tileMachine(this.target, this.numerics),
-      options: threadsOf(this.#options),
-    });
+    this.#eager ??= this.#stepByStep(false);
     return this.#eager;
+  }
+  #stepByStep(fuse: boolean): EagerRun {
+    const options = { target: this.target, machine: this.#machine, options: threadsOf(this.#options), fuse };
+    return new EagerRun(this.name, this.#root, this.#ports, options);
   }
 
   /** How often JavaScript has crossed into compiled code. */
@@ -193,20 +193,28 @@ export class TensorProgram<O extends Outputs = Outputs> {
     return this.#load().steps;
   }
   /**
-   * The program's kernels in order, with shapes, work and memory. With `time`, all of them are run one by one to see how
-   * long each takes; states and outputs are as before afterwards.
+   * The program's kernels in order, with shapes, work and memory; eagerly, those of single operations. With `time`, all of
+   * them are run one by one to see how long each takes; states and outputs are as before afterwards.
    */
   explain({ time = false }: { readonly time?: boolean } = {}): string {
+    if (time) this.#ready();
+    if (this.#options.eager) {
+      const single = this.#eagerly();
+      return this.#explained(single.plan, single.bytes, time ? single : undefined);
+    }
     const { program, steps } = this.#load();
-    const options = { target: this.target, machine: this.#machine, options: threadsOf(this.#options), fuse: true };
-    const split = time ? new EagerRun(this.name, this.#root, this.#ports, options) : undefined;
+    const split = time ? this.#stepByStep(true) : undefined;
     try {
-      const about = { name: this.name, target: this.target.name, numerics: this.numerics, machine: this.#machine };
-      const times = split && [...split.timed(TIMED_RUNS).values()];
-      return explained({ ...about, steps, arenaBytes: program.arenaBytes, times });
+      return this.#explained(steps, program.arenaBytes, split);
     } finally {
       split?.dispose();
     }
+  }
+  #explained(steps: readonly Step[], bytes: number, timed: EagerRun | undefined): string {
+    const { eager = false } = this.#options;
+    const about = { name: this.name, target: this.target.name, numerics: this.numerics, machine: this.#machine, eager };
+    const times = timed && [...timed.timed(TIMED_RUNS).values()];
+    return explained({ ...about, steps, bytes, times });
   }
   get #machine(): TileMachine {
     return tileMachine(this.target, this.numerics);

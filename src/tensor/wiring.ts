@@ -88,6 +88,10 @@ export class Wiring implements Places {
     this.#scratch.push(array);
     return array;
   }
+  /** Bytes of all of these. */
+  get scratchBytes(): number {
+    return this.#scratch.reduce((sum, array) => sum + array.byteLength, 0);
+  }
   dispose(): void {
     for (const array of this.#scratch.splice(0)) heap().release(array.byteOffset);
   }
