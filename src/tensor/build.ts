@@ -266,6 +266,23 @@ function withoutOnes(shape: Shape): { shape: number[]; axes: number[] } {
   return { axes, shape: axes.map((axis) => shape[axis] as number) };
 }
 
+/** One element along an axis, which is gone. */
+export function atOf(node: Node, axis: number, index: number): Node {
+  const size = node.shape[axis] as number;
+  if (!Number.isInteger(index) || index < 0 || index >= size)
+    refuse("at", `${index} is not in 0 to ${size - 1}, along axis ${axis} of ${describeShape(node.shape)}`);
+  const rest = node.shape.filter((_, k) => k !== axis);
+  return reshapeOf(sliceOf(node, axis, index, index + 1), rest);
+}
+/** An axis of size 1 more. */
+export function unsqueezeOf(node: Node, axis: number): Node {
+  const { shape } = node;
+  const at = axis < 0 ? shape.length + 1 + axis : axis;
+  if (!Number.isInteger(axis) || at < 0 || at > shape.length)
+    refuse("unsqueeze", `${describeShape(shape)} has no room for an axis ${axis}`);
+  return reshapeOf(node, [...shape.slice(0, at), 1, ...shape.slice(at)]);
+}
+
 // What combines elements
 
 /** Combines along axes, which are gone afterwards. */

@@ -5,6 +5,7 @@
  * one element. Axes may be counted from the end with negative numbers.
  */
 import {
+  atOf,
   checkCount,
   checkPick,
   checkShape,
@@ -32,6 +33,7 @@ import {
   sliceOf,
   tableOf,
   transposeOf,
+  unsqueezeOf,
 } from "./build.ts";
 import type { Node, ReduceKind, TensorType } from "./nodes.ts";
 import type { MapOp } from "./operations.ts";
@@ -219,28 +221,14 @@ export class Tensor {
   }
   /** One element along an axis, which is gone. */
   at(axis: number, index: number): Tensor {
-    const from = this.#axis("at", axis);
-    const size = this.shape[from] as number;
-    if (!Number.isInteger(index) || index < 0 || index >= size)
-      refuse("at", `${index} is not in 0 to ${size - 1}, along axis ${from} of ${describeShape(this.shape)}`);
-    const one = sliceOf(this.node, from, index, index + 1);
-    return new Tensor(
-      reshapeOf(
-        one,
-        this.shape.filter((_, k) => k !== from),
-      ),
-    );
+    return new Tensor(atOf(this.node, this.#axis("at", axis), index));
   }
   expand(shape: Shape): Tensor {
     return new Tensor(expandOf(this.node, shape));
   }
   /** An axis of size 1 more. */
   unsqueeze(axis: number): Tensor {
-    const rank = this.shape.length;
-    const at = axis < 0 ? rank + 1 + axis : axis;
-    if (!Number.isInteger(axis) || at < 0 || at > rank)
-      refuse("unsqueeze", `${describeShape(this.shape)} has no room for an axis ${axis}`);
-    return this.reshape([...this.shape.slice(0, at), 1, ...this.shape.slice(at)]);
+    return new Tensor(unsqueezeOf(this.node, axis));
   }
   pad(before: readonly number[], after: readonly number[], value = 0): Tensor {
     return new Tensor(padOf(this.node, before, after, value));
