@@ -76,7 +76,7 @@ describe("docs/data-plane.md", () => {
 
 describe("docs/tensors.md", () => {
   const text = readFileSync(page("docs/tensors.md"), "utf8");
-  const code = new Set((text.match(/```[^]*?```|`[^`]+`/g) ?? []).flatMap((part) => part.match(/\w+/g) ?? []));
+  const code = new Set((text.match(/```[\s\S]*?```|`[^`]+`/g) ?? []).flatMap((part) => part.match(/\w+/g) ?? []));
   /** Names that a file exports, by lists, as declarations, or of other files as a whole. */
   const exportsOf = (file: string): string[] => {
     const source = readFileSync(page(file), "utf8");
