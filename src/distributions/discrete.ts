@@ -4,7 +4,7 @@
  * Choices are i32, along the last axis of the logits. Everything but `sample`, `mode` and what they are made of can be
  * differentiated.
  */
-import { iotaOf, refuse } from "../tensor/build.ts";
+import { iotaOf, named, refuse } from "../tensor/build.ts";
 import { type Key, uniform } from "../tensor/random.ts";
 import { stack, Tensor, where } from "../tensor/tensor.ts";
 
@@ -12,14 +12,17 @@ import { stack, Tensor, where } from "../tensor/tensor.ts";
 const FORBIDDEN = -1e30;
 
 export interface CategoricalOptions {
-  /** Of the shape of the logits, bool: what may be chosen. At least one in each row has to be true. */
+  /**
+   * Of the shape of the logits, bool: what may be chosen. At least one in each row has to be true: of a row without, only
+   * `mode` and `sample` mean anything, which is the first choice.
+   */
   readonly mask?: Tensor;
 }
 
 export class Categorical {
   /** As they were given, with forbidden ones out of reach. */
   readonly logits: Tensor;
-  /** Logarithms of the probabilities; of forbidden choices, very large negative numbers. */
+  /** Logarithms of the probabilities; of forbidden choices, very large negative numbers. `logProb` tells them exactly. */
   readonly logProbs: Tensor;
   readonly #mask: Tensor | undefined;
 
@@ -31,17 +34,26 @@ export class Categorical {
   get probs(): Tensor {
     return this.logProbs.exp();
   }
+  /** The same with minus infinity for forbidden choices. */
+  get #exactLogProbs(): Tensor {
+    return this.#mask ? where(this.#mask, this.logProbs, Number.NEGATIVE_INFINITY) : this.logProbs;
+  }
   /** Minus infinity for forbidden choices. */
   logProb(choice: Tensor): Tensor {
-    const all = this.#mask ? where(this.#mask, this.logProbs, Number.NEGATIVE_INFINITY) : this.logProbs;
-    return all.pick(choice);
+    return named("logProb", () => this.#exactLogProbs.pick(choice));
+  }
+  /** A mean over the choices: those that are never made have no say, whatever the value, nor does their gradient. */
+  #meanOf(...values: readonly Tensor[]): Tensor {
+    const { probs } = this;
+    const [first = probs, ...others] = values.map((x) => where(probs.gt(0), x, 0));
+    return probs.mul(others.reduce((difference, x) => difference.sub(x), first)).sum(-1);
   }
   entropy(): Tensor {
-    return this.probs.mul(this.logProbs).sum(-1).neg();
+    return this.#meanOf(this.logProbs).neg();
   }
-  /** How far another distribution over the same choices is from this one. */
+  /** How far another distribution over the same choices is from this one: infinitely, if it forbids what this one allows. */
   kl(other: Categorical): Tensor {
-    return this.probs.mul(this.logProbs.sub(other.logProbs)).sum(-1);
+    return named("kl", () => this.#meanOf(this.logProbs, other.#exactLogProbs));
   }
   /** The most likely choice; the first of equal ones. */
   mode(): Tensor {
@@ -53,7 +65,9 @@ export class Categorical {
   /** The choice in whose share of 0 to 1 a number lies; one number for each row. */
   choose(number: Tensor): Tensor {
     const { shape, dtype } = this.logits;
-    const weights = this.logits.sub(this.logits.max(-1, true)).exp();
+    const powers = this.logits.sub(this.logits.max(-1, true)).exp();
+    // Where nothing at all is allowed, nothing has a weight, and the choice is the first one.
+    const weights = this.#mask ? where(this.#mask, powers, 0) : powers;
     const sums = weights.cumsum();
     const last = shape.length - 1;
     const count = shape[last] as number;
@@ -130,15 +144,23 @@ export class Bernoulli {
   /** Of 0 and 1, of any type. */
   logProb(choices: Tensor): Tensor {
     const { logits } = this;
-    return choices.to(logits.dtype).mul(logits).sub(logits.softplus()).sum(-1);
+    // One softplus of what speaks against the choice, which holds for certain ones (infinite logits), too.
+    return where(choices.to("bool"), logits.neg(), logits).softplus().sum(-1).neg();
   }
   entropy(): Tensor {
-    const { logits } = this;
-    return logits.softplus().sub(logits.mul(logits.sigmoid())).sum(-1);
+    const isCertain = this.logits.abs().eq(Number.POSITIVE_INFINITY);
+    const logits = where(isCertain, 0, this.logits);
+    return where(isCertain, 0, logits.softplus().sub(logits.mul(logits.sigmoid()))).sum(-1);
   }
+  /** Infinite, where the other is certain of what this one is not. */
   kl(other: Bernoulli): Tensor {
-    const difference = this.logits.sub(other.logits);
-    return this.probs.mul(difference).add(other.logits.softplus()).sub(this.logits.softplus()).sum(-1);
+    const [own, others] = [this.logits, other.logits];
+    // The mean over yes and no of what each costs; what never happens costs nothing.
+    const cost = (own: Tensor, others: Tensor): Tensor => {
+      const share = own.neg().sigmoid();
+      return share.mul(where(share.gt(0), others.softplus().sub(own.softplus()), 0));
+    };
+    return cost(own, others).add(cost(own.neg(), others.neg())).sum(-1);
   }
   mode(): Tensor {
     return this.logits.gt(0).to("i32");

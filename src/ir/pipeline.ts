@@ -21,6 +21,7 @@ import { type Stage, verify } from "./verify.ts";
  * `fma`, the same ones everywhere; exact but slow to emulate where the machine has no such instruction.
  */
 export type Numerics = "fused" | "unfused";
+export const NUMERICS: readonly Numerics[] = ["fused", "unfused"];
 
 /** What the passes need to know of a machine. */
 export interface PassOptions {

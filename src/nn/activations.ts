@@ -1,7 +1,8 @@
 /**
  * @file Functions between layers.
  */
-import { constant, type Tensor, where } from "../tensor/tensor.ts";
+import { knownOf, named } from "../tensor/build.ts";
+import { constant, Tensor, where } from "../tensor/tensor.ts";
 
 /** log(erfc(x) / t) + x^2 in 2t - 1 with t = 2 / (2 + x), for x >= 0. */
 const ERFC: readonly number[] = [
@@ -11,12 +12,10 @@ const ERFC: readonly number[] = [
   1.3113427019701998e-7, 8.65188300698789e-6, -2.9540263312810594e-6, -1.3968150597065697e-6, 1.2769723980454743e-6,
   -5.055917426943781e-8, -2.8706999728456176e-7, 8.111819624900825e-8, 2.9383227229118368e-8, -1.3411045074462901e-8,
 ];
-const DERIVATIVE_AT_0 = 1.1283791670955126;
 
-/**
- * The error function, to about 1e-14 (f64) or 1e-7 (f32) of 1. Its derivative is exact, its second one is not known.
- */
-export function erf(x: Tensor): Tensor {
+/** The error function, to about 1e-14 (f64) or 1e-7 (f32) of 1. */
+export const erf = (x: Tensor): Tensor => named("erf", () => errorFunction(x));
+function errorFunction(x: Tensor): Tensor {
   const size = x.abs();
   const t = constant(2, x.dtype).div(size.add(2));
   const y = t.mul(2).sub(1);
@@ -27,8 +26,7 @@ export function erf(x: Tensor): Tensor {
   });
   const complement = t.mul(sum.sub(size.square()).exp());
   const value = x.sign().mul(complement.neg().add(1));
-  const slope = x.square().neg().exp().mul(DERIVATIVE_AT_0);
-  return value.stopGradient().add(x.sub(x.stopGradient()).mul(slope.stopGradient()));
+  return new Tensor(knownOf("erf", x.node, value.stopGradient().node));
 }
 
 /** x times the share of a normal distribution below x. */

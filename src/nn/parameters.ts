@@ -9,8 +9,9 @@ import type { TypedArray } from "../ir/arrays.ts";
 import { LockstepError } from "../platform/errors.ts";
 import { didYouMean } from "../platform/suggest.ts";
 import { HostStream } from "../random/host.ts";
-import { gradients } from "../tensor/gradients.ts";
+import { gradients, stateBetween } from "../tensor/gradients.ts";
 import { type Node, type ReadNode, sourcesOf } from "../tensor/nodes.ts";
+import { withPlace } from "../tensor/place.ts";
 import { describeShape, elementsOf, type Shape } from "../tensor/shape.ts";
 import { type State, state } from "../tensor/state.ts";
 import { concat, Tensor } from "../tensor/tensor.ts";
@@ -54,11 +55,17 @@ export class Parameters {
   /** Adds a tensor; possible until the parameters are first used. */
   declare(name: string, shape: Shape, initializer: Initializer): void {
     if (this.#arena)
-      throw new ParameterError(`"${name}" comes too late: the ${this.name} are in use; declare all layers before`);
+      throw new ParameterError(
+        withPlace(`"${name}" comes too late: the ${this.name} are in use; declare all layers before`),
+      );
     if (this.#declared.has(name))
-      throw new ParameterError(`there is a parameter "${name}" already; give one of the layers another name`);
+      throw new ParameterError(
+        withPlace(`there is a parameter "${name}" already; give one of the layers another name`),
+      );
     if (shape.some((size) => !Number.isInteger(size) || size < 1))
-      throw new ParameterError(`"${name}": ${describeShape(shape)} is not a shape: sizes are whole numbers from 1 on`);
+      throw new ParameterError(
+        withPlace(`"${name}": ${describeShape(shape)} is not a shape: sizes are whole numbers from 1 on`),
+      );
     const size = elementsOf(shape);
     this.#declared.set(name, { name, shape, offset: this.#size, size, initializer });
     this.#size += size;
@@ -132,12 +139,18 @@ export class Parameters {
   #readingOf(loss: Tensor): Tensor {
     const found = readingsOf(loss.node, this.arena);
     const [first] = found;
-    if (!first) throw new ParameterError(`the loss does not depend on the ${this.name}`);
+    if (!first) {
+      const between = stateBetween(loss.node, (node) => node.kind === "read" && node.state === this.arena);
+      const why = between ? ` but through the state ${between.name}, and nothing flows through states; use fold()` : "";
+      throw new ParameterError(withPlace(`gradients: the loss does not depend on the ${this.name}${why}`));
+    }
     const now = this.flat.node;
     const chosen = found.length === 1 ? first : found.find((read) => read === now);
     if (!chosen)
       throw new ParameterError(
-        `the loss mixes ${this.name} of before and after an assignment: which gradient is meant is not clear`,
+        withPlace(
+          `gradients: the loss mixes ${this.name} of before and after an assignment: which gradient is meant is not clear`,
+        ),
       );
     return new Tensor(chosen);
   }
@@ -159,7 +172,7 @@ export class Parameters {
   #checkAlike(other: Parameters): void {
     const describe = (set: Parameters) => set.list.map(({ name, shape }) => `${name} ${describeShape(shape)}`).join();
     if (describe(this) !== describe(other) || this.dtype !== other.dtype)
-      throw new ParameterError(`the ${this.name} and the ${other.name} are not the same tensors`);
+      throw new ParameterError(withPlace(`the ${this.name} and the ${other.name} are not the same tensors`));
   }
 
   // What optimisers remember

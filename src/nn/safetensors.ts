@@ -87,11 +87,13 @@ export function readTensors(bytes: Uint8Array): TensorFile {
   checkCover(entries, bytes.length - start);
   const tensors = new Map<string, FileTensor>();
   for (const { name, dtype, shape, begin, end } of entries) {
-    const own = bytes.slice(start + begin, start + end);
+    const own = copyOf(bytes.subarray(start + begin, start + end));
     tensors.set(name, { dtype, shape, data: new ARRAYS[dtype](own.buffer) });
   }
   return { tensors, metadata };
 }
+/** In memory of their own: `slice` of Node's buffers shows the same bytes, which lie in a pool. */
+const copyOf = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => new Uint8Array(bytes);
 
 function headerOf(bytes: Uint8Array): { header: ReadonlyMap<string, HeaderValue>; start: number } {
   if (bytes.length < LENGTH_BYTES) throw new TensorFileError(`${bytes.length} bytes are too few for a file of tensors`);
@@ -106,7 +108,7 @@ function parsed(bytes: Uint8Array): ReadonlyMap<string, HeaderValue> {
   let value: HeaderValue;
   try {
     // A copy: decoders refuse memory that is shared.
-    value = readHeaderText(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes.slice()));
+    value = readHeaderText(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(copyOf(bytes)));
   } catch (fault) {
     const reason = fault instanceof HeaderFault ? fault.message : "it is not text in UTF-8";
     throw new TensorFileError(`the header cannot be read: ${reason}`);

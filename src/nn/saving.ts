@@ -22,6 +22,15 @@ const FILE_TYPES: { readonly [D in TensorType]: FileType } = {
   bool: "U8",
 };
 const SLOT = "optimizer/";
+/** What optimisers remember, by the last part of its name: one whole number, or a number for each parameter. */
+const REMEMBERED: { readonly [slot: string]: "count" | "each" } = {
+  step: "count",
+  first: "each",
+  second: "each",
+  velocity: "each",
+  squares: "each",
+  averages: "each",
+};
 
 export interface SavingOptions {
   /** Whether what optimisers remember is part of it: on unless said otherwise. */
@@ -77,21 +86,24 @@ export function fitting(found: FileTensor | undefined, name: string, dtype: Tens
   return found.data;
 }
 
-const slotType = (tensor: FileTensor): TensorType | undefined =>
-  (Object.keys(FILE_TYPES) as TensorType[]).find((dtype) => FILE_TYPES[dtype] === tensor.dtype);
-
-/** A slot is one number or one for each parameter; one that is there already has to be the same. */
-function checkSlot(parameters: Parameters, name: string, tensor: FileTensor): void {
-  const { dtype, shape } = tensor;
+/** What a slot has to be: what it is already, or what optimisers make it when they are recorded after the file was read. */
+function slotLike(parameters: Parameters, name: string): { readonly dtype: TensorType; readonly shape: Shape } {
   const known = parameters.slots.get(name);
-  if (known) fitting(tensor, SLOT + name, known.dtype, known.shape);
-  const fits = shape.length === 0 || sameShape(shape, [parameters.size]);
-  if (!fits || slotType(tensor) === undefined)
+  if (known) return known;
+  const suffix = name.slice(name.lastIndexOf(".") + 1);
+  const kind = name.includes(".") && Object.hasOwn(REMEMBERED, suffix) ? REMEMBERED[suffix] : undefined;
+  if (!kind)
     throw new TensorFileError(
-      `"${SLOT}${name}" is ${dtype} ${describeShape(shape)} in the file: not what an optimiser of these remembers`,
+      `the file has "${SLOT}${name}", which no optimiser of the ${parameters.name} remembers; ` +
+        "a slot of your own has to be there before",
     );
+  return kind === "count" ? { dtype: "i32", shape: [] } : { dtype: parameters.dtype, shape: [parameters.size] };
+}
+function checkSlot(parameters: Parameters, name: string, tensor: FileTensor): void {
+  const { dtype, shape } = slotLike(parameters, name);
+  fitting(tensor, SLOT + name, dtype, shape);
 }
 function restoreSlot(parameters: Parameters, name: string, tensor: FileTensor): void {
-  const { shape } = tensor;
-  parameters.slot(name, { dtype: slotType(tensor) as TensorType, shape }).array.set(tensor.data);
+  const { dtype, shape } = slotLike(parameters, name);
+  parameters.slot(name, { dtype, shape }).array.set(tensor.data);
 }

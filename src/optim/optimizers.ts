@@ -6,6 +6,7 @@
  * and bias corrections are computed from it inside the program.
  */
 import { ParameterError, type Parameters } from "../nn/parameters.ts";
+import { withPlace } from "../tensor/place.ts";
 import type { State } from "../tensor/state.ts";
 import { constant, type Tensor, where } from "../tensor/tensor.ts";
 import { type Clip, type Clipped, clipByNorm } from "./clipping.ts";
@@ -39,8 +40,10 @@ interface Begun extends OptimizerStep {
 function begin(parameters: Parameters, gradient: Tensor, name: string, options: OptimizerOptions): Begun {
   if (`${gradient.shape}` !== `${parameters.size}` || gradient.dtype !== parameters.dtype)
     throw new ParameterError(
-      `${name}: the gradient is ${gradient.dtype} [${gradient.shape.join(", ")}], it must be ${parameters.dtype} ` +
-        `[${parameters.size}]: take it from parameters.gradients(loss)`,
+      withPlace(
+        `${name}: the gradient is ${gradient.dtype} [${gradient.shape.join(", ")}], it must be ${parameters.dtype} ` +
+          `[${parameters.size}]: take it from parameters.gradients(loss)`,
+      ),
     );
   const { clip } = options;
   const clipped: Clipped | undefined = clip === undefined ? undefined : clipByNorm(gradient, clip);

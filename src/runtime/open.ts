@@ -9,7 +9,7 @@ import { chooseTarget, defaultThreads, giveUpOn, notice, type TargetChoice } fro
 /** More threads than any machine this runs on has cores for are a mistake. */
 const MOST_THREADS = 256;
 
-function checkThreads(threads: number): number {
+export function checkThreads(threads: number): number {
   if (Number.isInteger(threads) && threads >= 1 && threads <= MOST_THREADS) return threads;
   throw new LockstepError(`threads must be a whole number from 1 to ${MOST_THREADS}, not ${threads}`);
 }

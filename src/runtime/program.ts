@@ -14,6 +14,7 @@ import { type Heap, heap } from "./heap.ts";
 import { bindArguments, type Counter, type MarshalOptions, marshal } from "./marshal.ts";
 import { planArena } from "./plan.ts";
 import { type ParameterDetails, signatureOf } from "./signature.ts";
+import { verifyPlan } from "./verifyPlan.ts";
 
 export interface ProgramOptions {
   /** Upper limit of threads, the calling one included; as many as there are cores unless given. */
@@ -108,6 +109,7 @@ export class Program {
   #compiledAnew(): { readonly lowered: Module; readonly prepared: Prepared } {
     const lowered = this.#lowered();
     const arena = planArena(lowered, this.module);
+    if (verifying()) verifyPlan(lowered, arena);
     const executable = this.target.compile({ module: lowered, arena }, { threads: this.#options.threads });
     return { lowered, prepared: { executable, arena, sites: lowered.sites } };
   }

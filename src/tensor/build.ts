@@ -7,9 +7,59 @@ import { withPlace } from "./place.ts";
 import { numberOf, recording } from "./recorder.ts";
 import { axisOf, broadcastShapes, describeShape, elementsOf, type Shape, sameShape, TensorError } from "./shape.ts";
 
+/** The operation that the user has called, while it is made of others. */
+let outermost: string | undefined;
+
+/** Records an operation that is made of others: mistakes in those are told of it. */
+export function named<T>(operationName: string, write: () => T): T {
+  if (outermost !== undefined) return write();
+  outermost = operationName;
+  try {
+    return write();
+  } finally {
+    outermost = undefined;
+  }
+}
+
 /** Refuses an operation: what it is, why, and where the user wrote it. */
 export function refuse(operationName: string, reason: string): never {
-  throw new TensorError(withPlace(`${operationName}: ${reason}`));
+  throw new TensorError(withPlace(`${outermost ?? operationName}: ${reason}`));
+}
+
+/** Operations that users know by another name. */
+const PUBLIC_NAMES: { readonly [op in MapOp]?: string } = {
+  select: "where",
+  min: "minimum",
+  max: "maximum",
+  convert: "to",
+  detach: "stopGradient",
+  bits: "randomBits",
+  permuted: "permutation",
+};
+export const publicName = (op: MapOp): string => PUBLIC_NAMES[op] ?? op;
+
+const TYPES: readonly TensorType[] = ["f32", "f64", "i32", "u32", "bool"];
+
+/** Refuses what is not a type of elements, or not a shape: types alone do not keep such values out. */
+export function checkType(operationName: string, dtype: TensorType): void {
+  if (!TYPES.includes(dtype)) refuse(operationName, `${dtype} is not one of ${TYPES.join(", ")}`);
+}
+export function checkShape(operationName: string, shape: Shape): void {
+  if (!Array.isArray(shape) || !shape.every((size) => Number.isInteger(size) && size >= 0))
+    refuse(operationName, `${describeGiven(shape)} is not a shape: sizes are whole numbers`);
+}
+export function checkCount(operationName: string, count: number, least: number): void {
+  if (!Number.isInteger(count) || count < least)
+    refuse(operationName, `${count} is not a whole number from ${least} on`);
+}
+const describeGiven = (shape: unknown): string => (Array.isArray(shape) ? describeShape(shape) : `${shape}`);
+
+/** What something is that is not a tensor, in words. */
+export function kindOf(x: unknown): string {
+  if (x === null || x === undefined) return `${x}`;
+  if (typeof x !== "object") return `a ${typeof x}`;
+  const { name } = x.constructor ?? {};
+  return name === "State" ? "a State: take its value" : `of type ${name ?? "object"}`;
 }
 
 const ROUNDED: { readonly [D in TensorType]: (value: number) => number } = {
@@ -21,6 +71,7 @@ const ROUNDED: { readonly [D in TensorType]: (value: number) => number } = {
 };
 
 export function constantOf(value: number, dtype: TensorType, shape: Shape = []): Node {
+  if (typeof value !== "number") refuse("constant", `${value} is not a number`);
   const rounded = ROUNDED[dtype](value);
   return recording().node({ kind: "constant", dtype, shape, value: rounded }, keyOf(rounded));
 }
@@ -31,6 +82,8 @@ export function tableOf(data: readonly number[], dtype: TensorType, shape: Shape
 }
 
 export function inputOf(name: string, dtype: TensorType, shape: Shape): Node {
+  checkType("input", dtype);
+  checkShape("input", shape);
   const { inputs } = recording();
   const made = recording().node({ kind: "input", name, dtype, shape }, name) as InputNode;
   const before = inputs.get(name) ?? made;
@@ -79,21 +132,23 @@ function simplified(op: MapOp, inputs: readonly Node[], dtype: TensorType): Node
 /** An elementwise operation; operands are repeated to the shape that all of them fit. */
 export function mapOf(op: MapOp, operands: readonly Node[], to?: TensorType): Node {
   const rule = operation(op);
+  const name = publicName(op);
   const typed = op === "select" ? operands.slice(1) : operands;
   const first = typed[0] as Node;
   for (const node of typed) {
-    if (node.dtype !== first.dtype) refuse(op, `${first.dtype} and ${node.dtype} do not mix; convert one with to()`);
-    if (!accepts(rule.accepts, node.dtype)) refuse(op, `it does not take ${node.dtype}`);
+    if (node.dtype !== first.dtype) refuse(name, `${first.dtype} and ${node.dtype} do not mix; convert one with to()`);
+    if (!accepts(rule.accepts, node.dtype)) refuse(name, `it does not take ${node.dtype}`);
   }
-  if (op === "select" && operands[0]?.dtype !== "bool") refuse(op, "its condition must be of type bool");
+  if (op === "select" && operands[0]?.dtype !== "bool") refuse(name, "its condition must be of type bool");
   let shape: Shape = (operands[0] as Node).shape;
   for (const node of operands.slice(1)) {
     shape =
       broadcastShapes(shape, node.shape) ??
-      refuse(op, `shapes ${operands.map((x) => describeShape(x.shape)).join(" and ")} do not fit each other`);
+      refuse(name, `shapes ${operands.map((x) => describeShape(x.shape)).join(" and ")} do not fit each other`);
   }
   const inputs = operands.map((node) => expandOf(node, shape));
   const dtype = to ?? rule.result ?? first.dtype;
+  checkType(name, dtype);
   return simplified(op, inputs, dtype) ?? recording().node({ kind: "map", op, dtype, shape, inputs }, op);
 }
 
@@ -114,6 +169,7 @@ export function viewOf(input: Node, axes: readonly ViewAxis[], shape: Shape): No
 
 /** Repeats axes of size 1, and missing ones in front. */
 export function expandOf(node: Node, shape: Shape): Node {
+  checkShape("expand", shape);
   if (sameShape(node.shape, shape)) return node;
   const offset = shape.length - node.shape.length;
   const axes = node.shape.map((size, axis): ViewAxis => {
@@ -155,8 +211,41 @@ export function unviewOf(node: Node, axes: readonly ViewAxis[], shape: Shape): N
   return recording().node({ kind: "unview", dtype: node.dtype, shape, input: node, axes }, keyOfAxes(axes));
 }
 
+export function checkPick(shape: Shape, index: Node): void {
+  if (index.dtype !== "i32") refuse("pick", `the index is ${index.dtype}, it must be i32`);
+  if (shape.length === 0 || !sameShape(index.shape, shape.slice(0, -1)))
+    refuse(
+      "pick",
+      `an index ${describeShape(index.shape)} does not fit ${describeShape(shape)}: it is one for each row`,
+    );
+}
+/** One element of each row along the last axis, which `picked` has already: the run faults where an index is none. */
+export function pickedOf(picked: Node, index: Node, count: number): Node {
+  const { dtype, shape } = picked;
+  const inputs = [picked, index, constantOf(count, "i32", shape)];
+  return recording().node({ kind: "map", op: "picked", dtype, shape, inputs }, "picked");
+}
+
+/** A value that is computed already, as the result of an operation whose gradient is known by itself. */
+export function knownOf(op: "erf" | "softplus", x: Node, value: Node): Node {
+  const { dtype, shape } = x;
+  return recording().node({ kind: "map", op, dtype, shape, inputs: [x, value] }, op);
+}
+
+/** One size may be -1: what is left. */
+export function inferredShape(from: Shape, shape: Shape): Shape {
+  const unknown = Array.isArray(shape) ? shape.indexOf(-1) : -1;
+  if (unknown < 0) return shape;
+  const known = shape.filter((_, k) => k !== unknown);
+  const left = elementsOf(from) / elementsOf(known);
+  if (!known.every((size) => Number.isInteger(size) && size > 0) || !Number.isInteger(left))
+    refuse("reshape", `${describeShape(from)} cannot become ${describeShape(shape)}: one size may be -1, what is left`);
+  return shape.map((size, k) => (k === unknown ? left : size));
+}
+
 /** The same elements under another shape. Those of others stay what they are, as views do. */
 export function reshapeOf(node: Node, shape: Shape): Node {
+  checkShape("reshape", shape);
   if (elementsOf(shape) !== elementsOf(node.shape))
     refuse("reshape", `${describeShape(node.shape)} has not as many elements as ${describeShape(shape)}`);
   if (sameShape(node.shape, shape)) return node;
@@ -177,11 +266,28 @@ function withoutOnes(shape: Shape): { shape: number[]; axes: number[] } {
   return { axes, shape: axes.map((axis) => shape[axis] as number) };
 }
 
+/** One element along an axis, which is gone. */
+export function atOf(node: Node, axis: number, index: number): Node {
+  const size = node.shape[axis] as number;
+  if (!Number.isInteger(index) || index < 0 || index >= size)
+    refuse("at", `${index} is not in 0 to ${size - 1}, along axis ${axis} of ${describeShape(node.shape)}`);
+  const rest = node.shape.filter((_, k) => k !== axis);
+  return reshapeOf(sliceOf(node, axis, index, index + 1), rest);
+}
+/** An axis of size 1 more. */
+export function unsqueezeOf(node: Node, axis: number): Node {
+  const { shape } = node;
+  const at = axis < 0 ? shape.length + 1 + axis : axis;
+  if (!Number.isInteger(axis) || at < 0 || at > shape.length)
+    refuse("unsqueeze", `${describeShape(shape)} has no room for an axis ${axis}`);
+  return reshapeOf(node, [...shape.slice(0, at), 1, ...shape.slice(at)]);
+}
+
 // What combines elements
 
 /** Combines along axes, which are gone afterwards. */
 export function reduceOf(op: ReduceKind, node: Node, axes: readonly number[]): Node {
-  const name = { add: "sum", mul: "product", min: "minimum", max: "maximum" }[op];
+  const name = { add: "sum", mul: "product", min: "min", max: "max" }[op];
   if (!accepts("number", node.dtype)) refuse(name, `it does not take ${node.dtype}`);
   const sorted = [...new Set(axes)].sort((a, b) => a - b);
   for (const axis of sorted)
@@ -214,6 +320,7 @@ export function gatherOf(input: Node, index: Node): Node {
 
 export function scatterOf(input: Node, index: Node, rows: number): Node {
   if (index.dtype !== "i32") refuse("scatterAdd", `the index is ${index.dtype}, it must be i32`);
+  checkCount("scatterAdd", rows, 1);
   const rank = index.shape.length;
   if (!sameShape(input.shape.slice(0, rank), index.shape))
     refuse("scatterAdd", `${describeShape(input.shape)} has not one row for each of ${describeShape(index.shape)}`);
@@ -223,6 +330,7 @@ export function scatterOf(input: Node, index: Node, rows: number): Node {
 
 export function cumulateOf(input: Node, axis: number, fromEnd: boolean): Node {
   const at = axisOf(input.shape, axis) ?? refuse("cumsum", `${describeShape(input.shape)} has no axis ${axis}`);
+  if (!accepts("number", input.dtype)) refuse("cumsum", `it does not take ${input.dtype}`);
   const { dtype, shape } = input;
   return recording().node({ kind: "cumulate", dtype, shape, input, axis: at, fromEnd }, `${at} ${fromEnd}`);
 }
@@ -246,9 +354,10 @@ export function concatOf(inputs: readonly Node[], axis: number): Node {
   return recording().node({ kind: "concat", dtype: first.dtype, shape, inputs, axis: at }, `${at}`);
 }
 
+const isCount = (n: number): boolean => Number.isInteger(n) && n >= 0;
 export function padOf(input: Node, before: readonly number[], after: readonly number[], value: number): Node {
   const rank = input.shape.length;
-  const fits = before.length === rank && after.length === rank && [...before, ...after].every((n) => n >= 0);
+  const fits = before.length === rank && after.length === rank && [...before, ...after].every(isCount);
   if (!fits) refuse("pad", `[${before}] and [${after}] are not paddings of ${describeShape(input.shape)}`);
   if ([...before, ...after].every((n) => n === 0)) return input;
   const shape = input.shape.map((size, axis) => size + (before[axis] as number) + (after[axis] as number));

@@ -4,7 +4,7 @@
  * A convolution is a view, which shows every window as a row, and a matrix product; its gradients are those of the two:
  * a matrix product for the weights, another one for the windows, and a sum of overlapping windows for the image.
  */
-import { refuse, viewOf } from "./build.ts";
+import { named, refuse, viewOf } from "./build.ts";
 import { describeShape } from "./shape.ts";
 import { Tensor } from "./tensor.ts";
 
@@ -37,7 +37,7 @@ export function windows(
   const { before, after } = paddingOf(padding, size);
   if (![...steps, ...size].every((n) => Number.isInteger(n) && n >= 1))
     refuse("windows", `size ${describeShape(size)} and stride ${describeShape(steps)} are whole numbers from 1 on`);
-  const padded = x.pad([0, ...before, 0], [0, ...after, 0]);
+  const padded = named("windows", () => x.pad([0, ...before, 0], [0, ...after, 0]));
   const [batch = 0, height = 0, width = 0, channels = 0] = padded.shape;
   const count = [height, width].map((all, k) => Math.floor((all - (size[k] as number)) / (steps[k] as number)) + 1);
   if (count.some((n) => n < 1))
@@ -60,7 +60,7 @@ export function conv2d(x: Tensor, weights: Tensor, options: ConvolutionOptions =
       `shapes ${describeShape(x.shape)} and ${describeShape(weights.shape)} do not fit: ` +
         "[batch, height, width, channels] with [height, width, channels, features]",
     );
-  const seen = windows(x, [height, width], options);
+  const seen = named("conv2d", () => windows(x, [height, width], options));
   const inner = height * width * channels;
   const rows = seen.shape.slice(0, 3);
   const product = seen.reshape([-1, inner]).matmul(weights.reshape([inner, features]));

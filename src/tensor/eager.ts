@@ -16,6 +16,7 @@ import type { TileMachine } from "./emit/tiles.ts";
 import type { Block } from "./nodes.ts";
 import type { Step } from "./plan.ts";
 import { Scheduler } from "./schedule.ts";
+import type { State } from "./state.ts";
 import { argumentsOf, type Port, Wiring } from "./wiring.ts";
 
 interface EagerOptions {
@@ -44,6 +45,13 @@ export class EagerRun {
   }
   get plan(): readonly Step[] {
     return this.#plan;
+  }
+  /** Bytes of the values between inputs and outputs, each of which has memory of its own. */
+  get bytes(): number {
+    return this.#wiring.scratchBytes;
+  }
+  get states(): ReadonlySet<State> {
+    return this.#wiring.states;
   }
 
   run(): void {

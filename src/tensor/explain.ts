@@ -19,7 +19,10 @@ export interface Explained {
   readonly numerics: Numerics;
   readonly machine: TileMachine;
   readonly steps: readonly Step[];
-  readonly arenaBytes: number;
+  /** Whether every operation runs by itself. */
+  readonly eager: boolean;
+  /** Of the program's own values. */
+  readonly bytes: number;
   /** Milliseconds of each kernel, in the order of kernels. */
   readonly times: readonly number[] | undefined;
 }
@@ -152,15 +155,17 @@ export function bytesText(bytes: number): string {
   return bytes < 2 ** 20 ? `${(bytes / 2 ** 10).toFixed(1)} KiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 }
 
-export function explained({ name, target, numerics, machine, steps, arenaBytes, times }: Explained): string {
+export function explained(given: Explained): string {
+  const { name, target, numerics, machine, steps, times, eager, bytes: own } = given;
   const lines = linesOf(steps, machine, { around: [], depth: 0, times: 1 });
   const kernels = lines.flatMap(({ cost }) => cost ?? []);
   const operations = kernels.reduce((sum, k) => sum + k.operations, 0);
   const bytes = kernels.reduce((sum, k) => sum + k.bytes, 0);
   const total = times?.reduce((sum, ms) => sum + ms, 0);
   const text = [
-    `${name} on ${target}, ${numerics}: ${kernels.length} kernels`,
-    `one run: ${(operations / 1e6).toFixed(3)} MFLOP, ${bytesText(bytes)} read and written, arena ${bytesText(arenaBytes)}`,
+    `${name} on ${target}, ${numerics}${eager ? ", operation by operation" : ""}: ${kernels.length} kernels`,
+    `one run: ${(operations / 1e6).toFixed(3)} MFLOP, ${bytesText(bytes)} read and written, ` +
+      `${eager ? "values" : "arena"} ${bytesText(own)}`,
     "",
     heading(total !== undefined),
   ];

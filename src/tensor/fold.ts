@@ -6,7 +6,7 @@
  * was kept, and asks for the gradients of that one iteration. So memory grows with what is carried, not with what is
  * computed. The function runs twice while recording, and must only compute: the same of the same, and no assignments.
  */
-import { constantOf, refuse } from "./build.ts";
+import { checkCount, constantOf, kindOf, refuse } from "./build.ts";
 import { partialGradients } from "./gradients.ts";
 import { type Block, type FoldRecord, inputsOf, type Node, type ReadNode, type Stored } from "./nodes.ts";
 import { type Recording, recording } from "./recorder.ts";
@@ -16,6 +16,8 @@ import { Tensor } from "./tensor.ts";
 type Named = { readonly [name: string]: Tensor };
 /** What an iteration hands to the next, and what it leaves for all to see. */
 type Body = (iteration: Tensor, carry: readonly Tensor[]) => { readonly next: Tensor[]; readonly outputs: Tensor[] };
+
+type LoopName = "fold" | "scan";
 
 const isFloat = ({ dtype }: { readonly dtype: string }): boolean => dtype === "f32" || dtype === "f64";
 
@@ -45,6 +47,8 @@ const sourcesWithin = (node: Node): readonly Node[] =>
 
 /** A loop that has been recorded. */
 class Loop implements FoldRecord {
+  /** What the user has called. */
+  readonly #name: LoopName;
   readonly #count: number;
   readonly #initial: readonly Node[];
   readonly #body: Body;
@@ -57,8 +61,9 @@ class Loop implements FoldRecord {
   #history: readonly Stored[] | undefined;
   readonly results: readonly Tensor[];
 
-  constructor(count: number, initial: readonly Node[], body: Body) {
+  constructor(name: LoopName, count: number, initial: readonly Node[], body: Body) {
     const rec = recording();
+    this.#name = name;
     this.#count = count;
     this.#initial = initial;
     this.#body = body;
@@ -94,7 +99,7 @@ class Loop implements FoldRecord {
       const carry = this.#carries[k] as Stored;
       if (!sameShape(t.shape, carry.shape) || t.dtype !== carry.dtype)
         refuse(
-          "fold",
+          this.#name,
           `carries ${carry.dtype} ${describeShape(carry.shape)}, the next value is ${t.dtype} ${describeShape(t.shape)}`,
         );
       rec.assign(carry, t.node);
@@ -144,7 +149,7 @@ class Loop implements FoldRecord {
     });
     const once: FoldRecord = {
       sources: [...this.sources, ...given.flatMap((g) => g ?? [])],
-      reverse: () => refuse("gradients", "of gradients through fold() are not to be had"),
+      reverse: () => refuse("gradients", `of gradients through ${this.#name}() are not to be had`),
     };
     const results = [...flows, ...sums].map((s, k) => wrapped(rec.read(s), once, k).node);
     const parts: (Node | undefined)[] = this.#initial.map(() => undefined);
@@ -165,27 +170,31 @@ function gradientsOf(numbers: readonly Tensor[], wanted: readonly Tensor[]): rea
   );
 }
 
-const checkCount = (count: number): void => {
-  if (!Number.isInteger(count) || count < 1) refuse("fold", `${count} is not a whole number from 1 on`);
-};
-
 /** One tensor or several by name, as a list, and back. */
 function listing<C extends Tensor | Named>(
+  name: LoopName,
   like: C,
 ): { list: (of: C) => Tensor[]; back: (list: readonly Tensor[]) => C } {
-  if (like instanceof Tensor) return { list: (of) => [of as Tensor], back: ([only]) => only as C };
+  const checked = (x: unknown, what: string): Tensor =>
+    x instanceof Tensor ? x : refuse(name, `${what} must be a tensor, and is ${kindOf(x)}`);
+  if (like instanceof Tensor) return { list: (of) => [checked(of, "the next value")], back: ([only]) => only as C };
+  if (typeof like !== "object" || like === null) checked(like, "what it begins with, or leaves,");
   const keys = Object.keys(like);
   const list = (of: C): Tensor[] =>
-    keys.map((key) => (of as Named)[key] ?? refuse("fold", `the next values lack "${key}"`));
+    keys.map((key) => {
+      const value: unknown = (of as Named | undefined)?.[key];
+      return value === undefined ? refuse(name, `the next values lack "${key}"`) : checked(value, `"${key}"`);
+    });
   return { list, back: (made) => Object.fromEntries(keys.map((key, k) => [key, made[k]])) as unknown as C };
 }
 
 /** What is left of `initial` when the function has been applied `count` times; gradients flow through. */
 export function fold<C extends Tensor | Named>(count: number, initial: C, next: (iteration: Tensor, carry: C) => C): C {
-  checkCount(count);
-  const { list, back } = listing(initial);
+  checkCount("fold", count, 1);
+  const { list, back } = listing("fold", initial);
   const body: Body = (iteration, carry) => ({ next: list(next(iteration, back(carry))), outputs: [] });
   const loop = new Loop(
+    "fold",
     count,
     list(initial).map((t) => t.node),
     body,
@@ -199,16 +208,18 @@ export function scan<C extends Tensor | Named, O extends Tensor | Named>(
   initial: C,
   step: (iteration: Tensor, carry: C) => { readonly carry: C; readonly output: O },
 ): { readonly carry: C; readonly outputs: O } {
-  checkCount(count);
-  const { list, back } = listing(initial);
+  checkCount("scan", count, 1);
+  const { list, back } = listing("scan", initial);
   let shown: ReturnType<typeof listing<O>> | undefined;
   const body: Body = (iteration, carry) => {
     const made = step(iteration, back(carry));
-    shown ??= listing(made.output);
+    if (typeof made !== "object" || made === null)
+      refuse("scan", `its function returns { carry, output }, and what it returned is ${kindOf(made)}`);
+    shown ??= listing("scan", made.output);
     return { next: list(made.carry), outputs: shown.list(made.output) };
   };
   const first = list(initial).map((t) => t.node);
-  const { results } = new Loop(count, first, body);
+  const { results } = new Loop("scan", count, first, body);
   const outputs = (shown as ReturnType<typeof listing<O>>).back(results.slice(first.length));
   return { carry: back(results), outputs };
 }

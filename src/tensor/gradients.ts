@@ -27,13 +27,15 @@ import {
   type MapNode,
   type Node,
   type ReduceNode,
+  type Stored,
   sourcesOf,
   type ViewAxis,
   type ViewNode,
 } from "./nodes.ts";
 import type { MapOp } from "./operations.ts";
+import { recording } from "./recorder.ts";
 import { describeShape, type Shape, sameShape } from "./shape.ts";
-import { Tensor } from "./tensor.ts";
+import { Tensor, tensorOf } from "./tensor.ts";
 
 const add = (a: Node, b: Node): Node => mapOf("add", [a, b]);
 const sub = (a: Node, b: Node): Node => mapOf("sub", [a, b]);
@@ -62,6 +64,9 @@ const chosen = (better: MapOp): MapRule =>
     return [select(mapOf(better, [b, a]), zeros(g), half), select(mapOf(better, [a, b]), zeros(g), half)];
   });
 
+/** The derivative of the error function at 0: 2 over the root of pi. */
+const ERF_SLOPE = 1.1283791670955126;
+
 const MAP_RULES: { readonly [O in MapOp]: MapRule } = {
   copy: unary((_, g) => g),
   detach: nothing,
@@ -78,7 +83,8 @@ const MAP_RULES: { readonly [O in MapOp]: MapRule } = {
     const part = div(g, b);
     return [part, neg(mul(part, y))];
   }),
-  rem: binary((a, b, g) => [g, neg(mul(g, one("floor", div(a, b))))]),
+  // What was taken off is a whole multiple of the divisor, counted towards zero.
+  rem: binary((a, b, g, y) => [g, neg(mul(g, one("detach", div(sub(a, y), b))))]),
   min: chosen("lt"),
   max: chosen("gt"),
   and: nothing,
@@ -98,11 +104,17 @@ const MAP_RULES: { readonly [O in MapOp]: MapRule } = {
   sin: unary((x, g) => mul(g, one("cos", x))),
   cos: unary((x, g) => neg(mul(g, one("sin", x)))),
   atan: unary((x, g) => div(g, add(mul(x, x), number(1, x)))),
-  pow: binary((a, b, g, y) => [
+  pow: binary((a, b, g, y) => {
     // The power of 0 is 1 everywhere, 0 included.
-    b.kind === "constant" && b.value === 0 ? undefined : mul(g, mul(b, mapOf("pow", [a, sub(b, number(1, b))]))),
-    b.kind === "constant" ? undefined : mul(g, mul(y, one("log", a))),
-  ]),
+    if (b.kind === "constant")
+      return [b.value === 0 ? undefined : mul(g, mul(b, mapOf("pow", [a, sub(b, number(1, b))]))), undefined];
+    const isZero = mapOf("eq", [a, zeros(a)]);
+    // Of 0 to the 0 nothing is left in either direction, rather than 0 times an infinity.
+    const flat = mapOf("and", [isZero, mapOf("eq", [b, zeros(b)])]);
+    const lower = mapOf("pow", [a, select(flat, number(1, b), sub(b, number(1, b)))]);
+    const stays = mapOf("and", [isZero, mapOf("ge", [b, zeros(b)])]);
+    return [mul(g, mul(b, lower)), mul(g, mul(y, one("log", select(stays, number(1, a), a))))];
+  }),
   rsqrt: unary((x, g, y) => div(mul(mul(g, number(-0.5, g)), y), x)),
   sign: nothing,
   select: ([condition], g) => [
@@ -111,6 +123,9 @@ const MAP_RULES: { readonly [O in MapOp]: MapRule } = {
     select(condition as Node, zeros(g), g),
   ],
   convert: unary((x, g) => mapOf("convert", [g], x.dtype)),
+  erf: ([x], g) => [mul(g, mul(one("exp", neg(mul(x as Node, x as Node))), number(ERF_SLOPE, g))), undefined],
+  softplus: ([x], g) => [mul(g, one("sigmoid", x as Node)), undefined],
+  picked: (_, g) => [g, undefined, undefined],
   bits: nothing,
   normal: nothing,
   word0: nothing,
@@ -219,6 +234,38 @@ function between(to: Node, sources: ReadonlySet<Node>, beyond: boolean): Node[] 
   return order;
 }
 
+/**
+ * The state by way of which alone a value depends on some source: one that was assigned inside of a loop. Reads of the same
+ * state are taken for the same source wherever they stand.
+ */
+export function stateBetween(to: Node, isSource: (node: Node) => boolean): Stored | undefined {
+  const seen = new Set<Node>();
+  const visit = (node: Node, through: Stored | undefined): Stored | undefined => {
+    if (seen.has(node) || !isFloat(node)) return undefined;
+    seen.add(node);
+    if (isSource(node)) return through;
+    const isRead = node.kind === "read";
+    const further = isRead ? recording().assignedInLoops(node.state) : sourcesOf(node);
+    for (const x of further) {
+      const found = visit(x, through ?? (isRead ? node.state : undefined));
+      if (found) return found;
+    }
+    return undefined;
+  };
+  return visit(to, undefined);
+}
+/** Nothing flows through states. Where nothing at all is left because of that, silence would be a trap. */
+function refuseStates(of: Node, sources: ReadonlySet<Node>): void {
+  const states = new Set([...sources].flatMap((node) => (node.kind === "read" ? [node.state] : [])));
+  const between = stateBetween(of, (node) => sources.has(node) || (node.kind === "read" && states.has(node.state)));
+  if (between)
+    refuse(
+      "gradients",
+      `nothing flows through states: ${between.name}, which is assigned inside repeat(), stands between the tensors ` +
+        "and what is made of them; use fold() or scan()",
+    );
+}
+
 type Parts = readonly (Node | undefined)[];
 const partsOf = (node: Node, g: Node): Parts => (NODE_RULES[node.kind] as (node: Node, g: Node) => Parts)(node, g);
 
@@ -245,6 +292,7 @@ export function partialGradients(of: Tensor, tensors: readonly Tensor[]): Tensor
   return gradientsOf(of, tensors, false);
 }
 function gradientsOf(of: Tensor, tensors: readonly Tensor[], beyond: boolean): Tensor[] {
+  for (const t of [of, ...tensors]) tensorOf("gradients", t);
   if (!sameShape(of.shape, []) || !isFloat(of.node))
     refuse(
       "gradients",
@@ -253,6 +301,7 @@ function gradientsOf(of: Tensor, tensors: readonly Tensor[], beyond: boolean): T
   const sources = new Set(tensors.map((t) => t.node));
   const found = new Map<Node, Node>([[of.node, constantOf(1, of.dtype)]]);
   const order = between(of.node, sources, beyond).reverse();
+  if (beyond && order.length === 0) refuseStates(of.node, sources);
   order.forEach((node, at) => {
     if (!beyond && sources.has(node)) return;
     const g = found.get(node);

@@ -97,6 +97,11 @@ export const OPERATIONS = {
   /** condition, then, else. */
   select: { operands: 3, accepts: "any", cost: 1, emit: (_, xs) => select(at(xs, 0), at(xs, 1), at(xs, 2)) },
   convert: { operands: 1, accepts: "any", cost: 1, emit: (_, xs, to) => convert(to, at(xs, 0)) },
+  /** The operand and its value, which is computed already: for the gradient, which is that of the function as a whole. */
+  erf: { operands: 2, accepts: "float", cost: 0, emit: (_, xs) => at(xs, 1) },
+  softplus: { operands: 2, accepts: "float", cost: 0, emit: (_, xs) => at(xs, 1) },
+  /** A value, the index that it was picked by, and how many there are: loops test the index (emit/elements.ts). */
+  picked: { operands: 3, accepts: "any", cost: 2, emit: (_, xs) => at(xs, 0) },
   /** 32 random bits for (key0, key1, counter). */
   bits: {
     operands: 3,

@@ -3,24 +3,26 @@
  */
 import type { TypedArray } from "../ir/arrays.ts";
 import { vectorsAbreast } from "../ir/passes/vectorise.ts";
-import type { Numerics } from "../ir/pipeline.ts";
+import { NUMERICS, type Numerics } from "../ir/pipeline.ts";
 import { STORED_TYPE } from "../ir/types.ts";
 import { didYouMean } from "../platform/suggest.ts";
 import { heap } from "../runtime/heap.ts";
-import { openProgram } from "../runtime/open.ts";
+import { checkThreads, openProgram } from "../runtime/open.ts";
 import type { Program } from "../runtime/program.ts";
 import { chooseTarget, type TargetChoice } from "../runtime/targets.ts";
 import type { Machine, Target, TargetName } from "../targets/target.ts";
-import { refuse } from "./build.ts";
+import { kindOf, refuse } from "./build.ts";
 import { EagerRun } from "./eager.ts";
 import { emitModule } from "./emit/module.ts";
 import type { TileMachine } from "./emit/tiles.ts";
 import { explained } from "./explain.ts";
 import type { Block, Node } from "./nodes.ts";
 import type { Step } from "./plan.ts";
+import { pruneBlock } from "./prune.ts";
 import { record, recording } from "./recorder.ts";
 import { Scheduler } from "./schedule.ts";
 import { describeShape, elementsOf, TensorError } from "./shape.ts";
+import { disposedStates, type State } from "./state.ts";
 import { Tensor } from "./tensor.ts";
 import { argumentsOf, outputsOf, type Port, Wiring } from "./wiring.ts";
 
@@ -51,7 +53,18 @@ function tileRows(name: TargetName, { vectorBytes, vectorRegisters }: Machine): 
 const TIMED_RUNS = 5;
 
 type Arrays = { readonly [name: string]: TypedArray };
+type Given = { readonly [name: string]: ArrayLike<number> | number };
 export type Outputs = { readonly [name: string]: Tensor };
+
+/** A program that can run: its states have to be there whenever it does. */
+interface Runnable {
+  readonly states: ReadonlySet<State>;
+  readonly run: () => void;
+}
+interface Compiled extends Runnable {
+  readonly program: Program;
+  readonly steps: readonly Step[];
+}
 
 export class TensorProgram<O extends Outputs = Outputs> {
   readonly name: string;
@@ -64,13 +77,20 @@ export class TensorProgram<O extends Outputs = Outputs> {
   readonly #root: Block;
   readonly #options: TensorProgramOptions;
   readonly #ports: ReadonlyMap<string, Port>;
-  #compiled: { readonly program: Program; readonly run: () => void; readonly steps: readonly Step[] } | undefined;
+  /** The ports of inputs by the names of those: a run makes no keys of its own. */
+  readonly #fed: ReadonlyMap<string, Port>;
+  #compiled: Compiled | undefined;
   #eager: EagerRun | undefined;
+  #isGone = false;
+  /** How many states had been disposed of when those of this program were last seen to be there. */
+  #seenDisposals = -1;
 
   constructor(name: string, build: () => O, options: TensorProgramOptions = {}) {
+    checkOptions(name, options);
     const { root, inputs } = record(() => {
-      for (const [key, tensor] of Object.entries(build())) recording().output(key, tensor.node);
+      for (const [key, tensor] of outputsFrom(name, build())) recording().output(key, tensor.node);
     });
+    pruneBlock(root);
     this.name = name;
     this.#root = root;
     this.#options = options;
@@ -78,59 +98,86 @@ export class TensorProgram<O extends Outputs = Outputs> {
     this.numerics = options.numerics ?? (this.target.machine.fastFma ? "fused" : "unfused");
     const outputs = outputsOf(root);
     this.#ports = new Map([...portsFor("input", inputs), ...portsFor("output", outputs)]);
-    const arrays = (nodes: ReadonlyMap<string, Node>, kind: string): Arrays =>
-      Object.fromEntries([...nodes.keys()].map((key) => [key, (this.#ports.get(`${kind} ${key}`) as Port).array]));
-    this.inputs = arrays(inputs, "input");
-    this.outputs = arrays(outputs, "output") as { readonly [K in keyof O]: TypedArray };
+    const portsOf = (nodes: ReadonlyMap<string, Node>, kind: string): [string, Port][] =>
+      [...nodes.keys()].map((key) => [key, this.#ports.get(`${kind} ${key}`) as Port]);
+    this.#fed = new Map(portsOf(inputs, "input"));
+    this.inputs = arraysOf(this.#fed);
+    this.outputs = arraysOf(portsOf(outputs, "output")) as { readonly [K in keyof O]: TypedArray };
   }
 
-  /** Runs once; arrays that are given are copied to the inputs of their names first. */
-  run(given: { readonly [name: string]: ArrayLike<number> | number } = {}): this["outputs"] {
-    for (const [key, values] of Object.entries(given)) this.#fill(key, values);
-    if (this.#options.eager) this.#eagerly().run();
-    else this.#load().run();
+  /**
+   * Runs once; arrays that are given are copied to the inputs of their names first. Nothing is written before everything
+   * has been checked, and nothing is allocated.
+   */
+  run(given?: Given): this["outputs"] {
+    const runnable = this.#ready();
+    if (given !== undefined) {
+      for (const key in given) this.#checkInput(key, given[key]);
+      for (const key in given) this.#fill(key, given[key] as ArrayLike<number> | number);
+    }
+    runnable.run();
     return this.outputs;
   }
-  #fill(key: string, values: ArrayLike<number> | number): void {
-    const port = this.#ports.get(`input ${key}`);
+  /** What runs, with all of its states there. */
+  #ready(): Runnable {
+    const runnable = this.#options.eager ? this.#eagerly() : this.#load();
+    if (this.#seenDisposals !== disposedStates()) {
+      for (const { name, disposed } of runnable.states)
+        if (disposed) throw new TensorError(`${this.name} uses the state ${name}, which has been disposed of`);
+      this.#seenDisposals = disposedStates();
+    }
+    return runnable;
+  }
+  #checkInput(key: string, values: ArrayLike<number> | number | undefined): void {
+    const port = this.#fed.get(key);
     if (!port) {
       const known = Object.keys(this.inputs);
       throw new TensorError(
         `${this.name} has no input "${key}".${didYouMean(key, known)} Inputs: ${known.join(", ") || "none"}.`,
       );
     }
-    const { array, node } = port;
+    if (typeof values === "number" || (typeof values === "object" && values?.length === port.array.length)) return;
+    const count = typeof values === "object" ? values?.length : undefined;
+    throw new TensorError(
+      `${this.name}: the input "${key}" is ${describeShape(port.node.shape)}, ${port.array.length} numbers; ` +
+        `${count ?? (typeof values === "object" ? "nothing" : typeof values)} ${count === 1 ? "was" : "were"} given`,
+    );
+  }
+  #fill(key: string, values: ArrayLike<number> | number): void {
+    const { array } = this.#fed.get(key) as Port;
     if (typeof values === "number") array.fill(values);
-    else if (values.length !== array.length)
-      throw new TensorError(
-        `${this.name}: the input "${key}" is ${describeShape(node.shape)}, ${array.length} numbers; ${values.length} were given`,
-      );
     else if (values !== array) array.set(values);
   }
 
   /** Compiles now instead of at the first run. */
   load(): this {
+    this.#mustBeThere();
     if (!this.#options.eager) this.#load();
     return this;
   }
-  #load() {
+  #mustBeThere(): void {
+    if (this.#isGone) throw new TensorError(`${this.name} has been disposed of`);
+  }
+  #load(): Compiled {
+    this.#mustBeThere();
     this.#compiled ??= this.#compile();
     return this.#compiled;
   }
-  #compile() {
+  #compile(): Compiled {
     const wiring = new Wiring(this.#ports, "arena");
     const steps = new Scheduler(this.#root, wiring, { fuse: true }).plan(this.#root);
     const module = emitModule(this.name, steps, [...wiring.arrays.keys()], tileMachine(this.target, this.numerics));
     const program = openProgram(module, this.#options.target ?? "auto", threadsOf(this.#options));
-    return { program, run: program.bind(argumentsOf(wiring.arrays)), steps };
+    return { program, run: program.bind(argumentsOf(wiring.arrays)), steps, states: wiring.states };
   }
   #eagerly(): EagerRun {
-    this.#eager ??= new EagerRun(this.name, this.#root, this.#ports, {
-      target: this.target,
-      machine: tileMachine(this.target, this.numerics),
-      options: threadsOf(this.#options),
-    });
+    this.#mustBeThere();
+    this.#eager ??= this.#stepByStep(false);
     return this.#eager;
+  }
+  #stepByStep(fuse: boolean): EagerRun {
+    const options = { target: this.target, machine: this.#machine, options: threadsOf(this.#options), fuse };
+    return new EagerRun(this.name, this.#root, this.#ports, options);
   }
 
   /** How often JavaScript has crossed into compiled code. */
@@ -146,20 +193,28 @@ export class TensorProgram<O extends Outputs = Outputs> {
     return this.#load().steps;
   }
   /**
-   * The program's kernels in order, with shapes, work and memory. With `time`, all of them are run one by one to see how
-   * long each takes; states and outputs are as before afterwards.
+   * The program's kernels in order, with shapes, work and memory; eagerly, those of single operations. With `time`, all of
+   * them are run one by one to see how long each takes; states and outputs are as before afterwards.
    */
   explain({ time = false }: { readonly time?: boolean } = {}): string {
+    if (time) this.#ready();
+    if (this.#options.eager) {
+      const single = this.#eagerly();
+      return this.#explained(single.plan, single.bytes, time ? single : undefined);
+    }
     const { program, steps } = this.#load();
-    const options = { target: this.target, machine: this.#machine, options: threadsOf(this.#options), fuse: true };
-    const split = time ? new EagerRun(this.name, this.#root, this.#ports, options) : undefined;
+    const split = time ? this.#stepByStep(true) : undefined;
     try {
-      const about = { name: this.name, target: this.target.name, numerics: this.numerics, machine: this.#machine };
-      const times = split && [...split.timed(TIMED_RUNS).values()];
-      return explained({ ...about, steps, arenaBytes: program.arenaBytes, times });
+      return this.#explained(steps, program.arenaBytes, split);
     } finally {
       split?.dispose();
     }
+  }
+  #explained(steps: readonly Step[], bytes: number, timed: EagerRun | undefined): string {
+    const { eager = false } = this.#options;
+    const about = { name: this.name, target: this.target.name, numerics: this.numerics, machine: this.#machine, eager };
+    const times = timed && [...timed.timed(TIMED_RUNS).values()];
+    return explained({ ...about, steps, bytes, times });
   }
   get #machine(): TileMachine {
     return tileMachine(this.target, this.numerics);
@@ -168,14 +223,32 @@ export class TensorProgram<O extends Outputs = Outputs> {
     return this.#load().program.show(what);
   }
 
-  /** Gives the memory of inputs, outputs and intermediate values back; states stay. */
+  /** Gives the memory of inputs, outputs and intermediate values back, once; states stay. It cannot run any more. */
   dispose(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
     this.#compiled?.program.dispose();
     this.#eager?.dispose();
     for (const { array } of this.#ports.values()) heap().release(array.byteOffset);
   }
 }
 
+function checkOptions(name: string, { numerics, threads }: TensorProgramOptions): void {
+  if (numerics !== undefined && !NUMERICS.includes(numerics))
+    refuse(name, `numerics are ${NUMERICS.map((one) => `"${one}"`).join(" or ")}, not ${JSON.stringify(numerics)}`);
+  if (threads !== undefined) checkThreads(threads);
+}
+/** What a program's function has returned, which its types alone do not vouch for. */
+function outputsFrom(name: string, made: unknown): [string, Tensor][] {
+  if (typeof made !== "object" || made === null || made instanceof Tensor || Array.isArray(made))
+    refuse(name, "its function returns a record of tensors, such as { loss }; {} where there is nothing to return");
+  return Object.entries(made).map(([key, tensor]) => {
+    if (!(tensor instanceof Tensor)) refuse(name, `its function returns "${key}", which is ${kindOf(tensor)}`);
+    return [key, tensor];
+  });
+}
+const arraysOf = (ports: Iterable<readonly [string, Port]>): Arrays =>
+  Object.fromEntries([...ports].map(([key, { array }]) => [key, array]));
 const threadsOf = ({ threads }: TensorProgramOptions) => (threads === undefined ? {} : { threads });
 
 function portsFor(kind: "input" | "output", nodes: ReadonlyMap<string, Node>): [string, Port][] {

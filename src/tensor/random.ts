@@ -6,7 +6,7 @@
  * serves one call: two calls with one key give the same numbers.
  */
 import { HostStream } from "../random/host.ts";
-import { constantOf, mapOf } from "./build.ts";
+import { checkCount, checkShape, constantOf, mapOf } from "./build.ts";
 import type { Node } from "./nodes.ts";
 import type { MapOp } from "./operations.ts";
 import { elementsOf, type Shape } from "./shape.ts";
@@ -58,11 +58,13 @@ export function randomKey(from: State): Key {
 
 /** 32 random bits each, as u32. */
 export function randomBits(key: Key, shape: Shape): Tensor {
+  checkShape("randomBits", shape);
   return key.draw("bits", counter(elementsOf(shape))).reshape(shape);
 }
 
 /** f32 numbers from 0 up to, not including, 1, or from `low` up to `high`, in 2^23 steps. */
 export function uniform(key: Key, shape: Shape, low = 0, high = 1): Tensor {
+  checkShape("uniform", shape);
   const bits = key.draw("bits", counter(elementsOf(shape)));
   const unit = new Tensor(mapOf("unit", [bits.node]));
   const scaled = low === 0 && high === 1 ? unit : unit.mul(Math.fround(high) - Math.fround(low)).add(low);
@@ -71,10 +73,12 @@ export function uniform(key: Key, shape: Shape, low = 0, high = 1): Tensor {
 
 /** f32 numbers of mean 0 and deviation 1. */
 export function normal(key: Key, shape: Shape): Tensor {
+  checkShape("normal", shape);
   return key.draw("normal", counter(elementsOf(shape))).reshape(shape);
 }
 
 /** The numbers 0 to count - 1 in a random order, as i32. */
 export function permutation(key: Key, count: number): Tensor {
+  checkCount("permutation", count, 1);
   return key.draw("permuted", counter(count), words(count));
 }

@@ -24,6 +24,8 @@ export class Recording {
   readonly inputs = new Map<string, InputNode>();
   readonly #known = new Map<string, Node>();
   readonly #versions = new Map<Stored, number>();
+  /** What states of the user were assigned inside of loops. */
+  readonly #assignedInLoops = new Map<Stored, Node[]>();
   readonly #blocks = new Map<Block, number>();
   /** What states were read while each of these was recorded. */
   readonly #observed: Map<Stored, ReadNode>[] = [];
@@ -101,6 +103,12 @@ export class Recording {
   assign(state: Stored, value: Node, row?: Node): void {
     const version = this.#changed(state);
     this.#current.effects.push({ kind: "assign", state, value, row, version });
+    if (this.#current.depth > 0 && !state.temporary)
+      this.#assignedInLoops.set(state, [...this.assignedInLoops(state), value]);
+  }
+  /** The values that a state was assigned inside of loops so far. */
+  assignedInLoops(state: Stored): readonly Node[] {
+    return this.#assignedInLoops.get(state) ?? [];
   }
   /** Adds to the front of a loop that has been recorded: in each iteration, a row of a new state is assigned. */
   prepend(body: Block, state: Stored, value: Node, row: Node): void {

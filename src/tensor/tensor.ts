@@ -5,16 +5,27 @@
  * one element. Axes may be counted from the end with negative numbers.
  */
 import {
+  atOf,
+  checkCount,
+  checkPick,
+  checkShape,
+  checkType,
   concatOf,
   constantOf,
   cumulateOf,
   expandOf,
   gatherOf,
+  inferredShape,
   inputOf,
   iotaOf,
+  kindOf,
+  knownOf,
   mapOf,
   matmulOf,
+  named,
   padOf,
+  pickedOf,
+  publicName,
   reduceOf,
   refuse,
   reshapeOf,
@@ -22,6 +33,7 @@ import {
   sliceOf,
   tableOf,
   transposeOf,
+  unsqueezeOf,
 } from "./build.ts";
 import type { Node, ReduceKind, TensorType } from "./nodes.ts";
 import type { MapOp } from "./operations.ts";
@@ -49,7 +61,7 @@ export class Tensor {
   }
 
   #map(op: MapOp, ...others: readonly Operand[]): Tensor {
-    return new Tensor(mapOf(op, [this.node, ...others.map((x) => nodeOf(x, this.dtype))]));
+    return new Tensor(mapOf(op, [this.node, ...others.map((x) => nodeOf(x, this.dtype, publicName(op)))]));
   }
   #axis(name: string, axis: number): number {
     return axisOf(this.shape, axis) ?? refuse(name, `${describeShape(this.shape)} has no axis ${axis}`);
@@ -87,9 +99,11 @@ export class Tensor {
   }
   /** Between two bounds. Nothing flows from the bounds on when they are numbers; tensors share as in `minimum`. */
   clamp(low: Operand, high: Operand): Tensor {
-    const clamped = this.maximum(low).minimum(high);
-    if (typeof low !== "number" || typeof high !== "number") return clamped;
-    return where(this.gt(low).and(this.lt(high)), this, clamped.stopGradient());
+    return named("clamp", () => {
+      const clamped = this.maximum(low).minimum(high);
+      if (typeof low !== "number" || typeof high !== "number") return clamped;
+      return where(this.gt(low).and(this.lt(high)), this, clamped.stopGradient());
+    });
   }
   neg(): Tensor {
     return this.#map("neg");
@@ -104,7 +118,7 @@ export class Tensor {
     return this.#map("rsqrt");
   }
   square(): Tensor {
-    return this.mul(this);
+    return named("square", () => this.mul(this));
   }
   floor(): Tensor {
     return this.#map("floor");
@@ -144,11 +158,14 @@ export class Tensor {
   }
   /** The larger of this and 0; nothing flows where it is 0. */
   relu(): Tensor {
-    return where(this.le(0), 0, this);
+    return named("relu", () => where(this.le(0), 0, this));
   }
   /** log(1 + exp(x)), without overflow. */
   softplus(): Tensor {
-    return this.maximum(0).add(this.abs().neg().exp().log1p());
+    return named("softplus", () => {
+      const value = this.maximum(0).add(this.abs().neg().exp().log1p());
+      return new Tensor(knownOf("softplus", this.node, value.stopGradient().node));
+    });
   }
   eq(x: Operand): Tensor {
     return this.#map("eq", x);
@@ -190,7 +207,7 @@ export class Tensor {
   // Shapes
 
   reshape(shape: Shape): Tensor {
-    return new Tensor(reshapeOf(this.node, inferred(this.shape, shape)));
+    return new Tensor(reshapeOf(this.node, inferredShape(this.shape, shape)));
   }
   /** Axes in another order; without one, the last two change places. */
   transpose(order?: readonly number[]): Tensor {
@@ -204,22 +221,14 @@ export class Tensor {
   }
   /** One element along an axis, which is gone. */
   at(axis: number, index: number): Tensor {
-    const from = this.#axis("at", axis);
-    const one = sliceOf(this.node, from, index, index + 1);
-    return new Tensor(
-      reshapeOf(
-        one,
-        this.shape.filter((_, k) => k !== from),
-      ),
-    );
+    return new Tensor(atOf(this.node, this.#axis("at", axis), index));
   }
   expand(shape: Shape): Tensor {
     return new Tensor(expandOf(this.node, shape));
   }
   /** An axis of size 1 more. */
   unsqueeze(axis: number): Tensor {
-    const at = axis < 0 ? this.shape.length + 1 + axis : axis;
-    return this.reshape([...this.shape.slice(0, at), 1, ...this.shape.slice(at)]);
+    return new Tensor(unsqueezeOf(this.node, axis));
   }
   pad(before: readonly number[], after: readonly number[], value = 0): Tensor {
     return new Tensor(padOf(this.node, before, after, value));
@@ -243,15 +252,15 @@ export class Tensor {
   }
   mean(axes?: Axes, keep = false): Tensor {
     const count = this.#axes("mean", axes).reduce((n, axis) => n * (this.shape[axis] as number), 1);
-    return this.sum(axes, keep).div(count);
+    return named("mean", () => this.sum(axes, keep).div(count));
   }
   /** The mean squared distance from the mean, or, with 1, the unbiased estimate. */
   variance(axes?: Axes, keep = false, ddof = 0): Tensor {
     const count = this.#axes("variance", axes).reduce((n, axis) => n * (this.shape[axis] as number), 1);
-    return this.sub(this.mean(axes, true))
-      .square()
-      .sum(axes, keep)
-      .div(count - ddof);
+    return named("variance", () => {
+      const squares = this.sub(this.mean(axes, true)).square();
+      return squares.sum(axes, keep).div(count - ddof);
+    });
   }
   max(axes?: Axes, keep = false): Tensor {
     return this.#reduce("max", "max", axes, keep);
@@ -262,25 +271,34 @@ export class Tensor {
   product(axes?: Axes, keep = false): Tensor {
     return this.#reduce("product", "mul", axes, keep);
   }
-  /** Where the largest element along an axis is; the first of equal ones. */
+  /** Where the largest element along an axis is; the first of equal ones. What is not a number counts as larger. */
   argmax(axis = -1): Tensor {
     const at = this.#axis("argmax", axis);
     const size = this.shape[at] as number;
-    const largest = this.eq(this.max(at, true));
-    return where(largest, new Tensor(iotaOf(this.shape, at)), size).min(at);
+    return named("argmax", () => {
+      const largest = this.eq(this.max(at, true));
+      const found = this.dtype === "f32" || this.dtype === "f64" ? largest.or(this.ne(this)) : largest;
+      return where(found, new Tensor(iotaOf(this.shape, at)), size).min(at);
+    });
   }
   logSumExp(axis = -1, keep = false): Tensor {
-    const top = this.max(axis, true).stopGradient();
-    const sum = this.sub(top).exp().sum(axis, true).log().add(top);
-    return keep ? sum : sum.reshape(this.shape.filter((_, k) => k !== this.#axis("logSumExp", axis)));
+    return named("logSumExp", () => {
+      const top = this.max(axis, true).stopGradient();
+      const sum = this.sub(top).exp().sum(axis, true).log().add(top);
+      return keep ? sum : sum.reshape(this.shape.filter((_, k) => k !== this.#axis("logSumExp", axis)));
+    });
   }
   logSoftmax(axis = -1): Tensor {
-    const shifted = this.sub(this.max(axis, true).stopGradient());
-    return shifted.sub(shifted.exp().sum(axis, true).log());
+    return named("logSoftmax", () => {
+      const shifted = this.sub(this.max(axis, true).stopGradient());
+      return shifted.sub(shifted.exp().sum(axis, true).log());
+    });
   }
   softmax(axis = -1): Tensor {
-    const powers = this.sub(this.max(axis, true).stopGradient()).exp();
-    return powers.div(powers.sum(axis, true));
+    return named("softmax", () => {
+      const powers = this.sub(this.max(axis, true).stopGradient()).exp();
+      return powers.div(powers.sum(axis, true));
+    });
   }
   cumsum(axis = -1, { fromEnd = false } = {}): Tensor {
     return new Tensor(cumulateOf(this.node, axis, fromEnd));
@@ -291,8 +309,9 @@ export class Tensor {
   /** [..., m, k] times [k, n]; leading axes of the first are kept. Or times [..., k, n]: a product for each of a batch. */
   matmul(other: Tensor): Tensor {
     const rank = this.shape.length;
+    const factor = tensorOf("matmul", other);
     if (other.shape.length > 2) return this.#matmulEach(other);
-    if (rank <= 2) return new Tensor(matmulOf(this.node, other.node));
+    if (rank <= 2) return new Tensor(matmulOf(this.node, factor));
     const rows = elementsOf(this.shape.slice(0, -1));
     const flat = this.reshape([rows, this.size(-1)]).matmul(other);
     return flat.reshape([...this.shape.slice(0, -1), other.size(-1)]);
@@ -310,42 +329,44 @@ export class Tensor {
   }
   /** Rows of this tensor, as an i32 index says. */
   gather(index: Tensor): Tensor {
-    return new Tensor(gatherOf(this.node, index.node));
+    return new Tensor(gatherOf(this.node, tensorOf("gather", index)));
   }
   /** These rows added to those rows of zeros that the index says. */
   scatterAdd(index: Tensor, rows: number): Tensor {
-    return new Tensor(scatterOf(this.node, index.node, rows));
+    return new Tensor(scatterOf(this.node, tensorOf("scatterAdd", index), rows));
   }
   /** One element of each row along the last axis: result[...] = this[..., index[...]]. */
   pick(index: Tensor): Tensor {
-    const chosen = index.unsqueeze(-1).eq(new Tensor(iotaOf(this.shape, this.shape.length - 1)));
-    return where(chosen, this, 0).sum(-1);
+    const node = tensorOf("pick", index);
+    checkPick(this.shape, node);
+    return named("pick", () => {
+      const chosen = index.unsqueeze(-1).eq(new Tensor(iotaOf(this.shape, this.shape.length - 1)));
+      return new Tensor(pickedOf(where(chosen, this, 0).sum(-1).node, node, this.size(-1)));
+    });
   }
   /** 1 at the index along a new last axis, 0 elsewhere. */
   oneHot(count: number, dtype: TensorType = "f32"): Tensor {
-    const shape = [...this.shape, count];
-    return this.unsqueeze(-1)
-      .eq(new Tensor(iotaOf(shape, this.shape.length)))
-      .to(dtype);
+    checkCount("oneHot", count, 1);
+    const places = new Tensor(iotaOf([...this.shape, count], this.shape.length));
+    return named("oneHot", () => this.unsqueeze(-1).eq(places).to(dtype));
   }
 }
 
-/** One size may be -1: what is left. */
-function inferred(from: Shape, shape: Shape): Shape {
-  const unknown = shape.indexOf(-1);
-  if (unknown < 0) return shape;
-  const rest = shape.reduce((product, size, k) => (k === unknown ? product : product * size), 1);
-  return shape.map((size, k) => (k === unknown ? elementsOf(from) / rest : size));
+/** The node of an operand that has to be a tensor. */
+export function tensorOf(operationName: string, x: Tensor): Node {
+  return x instanceof Tensor ? x.node : refuse(operationName, `it takes a tensor, and what was given is ${kindOf(x)}`);
 }
-
-export function nodeOf(x: Operand, dtype: TensorType): Node {
-  return typeof x === "number" ? constantOf(x, dtype) : x.node;
+export function nodeOf(x: Operand, dtype: TensorType, operationName = "operand"): Node {
+  if (typeof x === "number") return constantOf(x, dtype);
+  if (x instanceof Tensor) return x.node;
+  return refuse(operationName, `it takes tensors and numbers, and what was given is ${kindOf(x)}`);
 }
 
 /** Elements of one or the other. */
 export function where(condition: Tensor, then: Operand, otherwise: Operand): Tensor {
-  const dtype = typeof then !== "number" ? then.dtype : typeof otherwise !== "number" ? otherwise.dtype : "f32";
-  return new Tensor(mapOf("select", [condition.node, nodeOf(then, dtype), nodeOf(otherwise, dtype)]));
+  const dtype = then instanceof Tensor ? then.dtype : otherwise instanceof Tensor ? otherwise.dtype : "f32";
+  const values = [then, otherwise].map((x) => nodeOf(x, dtype, "where"));
+  return new Tensor(mapOf("select", [tensorOf("where", condition), ...values]));
 }
 
 /** An array that the caller hands over with every run. */
@@ -354,30 +375,31 @@ export function input(name: string, dtype: TensorType, shape: Shape): Tensor {
 }
 /** The same number everywhere. */
 export function constant(value: number, dtype: TensorType = "f32", shape: Shape = []): Tensor {
+  checkType("constant", dtype);
+  checkShape("constant", shape);
   return new Tensor(constantOf(value, dtype, shape));
 }
 /** Numbers that are part of the program. */
 export function table(data: readonly number[], dtype: TensorType = "f32", shape: Shape = [data.length]): Tensor {
+  checkType("table", dtype);
+  checkShape("table", shape);
   if (elementsOf(shape) !== data.length)
     refuse("table", `${data.length} numbers are not the elements of ${describeShape(shape)}`);
   return new Tensor(tableOf(data, dtype, shape));
 }
 /** 0, 1, 2, ... as i32. */
 export function iota(count: number): Tensor {
+  checkCount("iota", count, 0);
   return new Tensor(iotaOf([count], 0));
 }
 export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
-  return new Tensor(
-    concatOf(
-      tensors.map((t) => t.node),
-      axis,
-    ),
-  );
+  const nodes = tensors.map((t) => tensorOf("concat", t));
+  return new Tensor(concatOf(nodes, axis));
 }
 /** Tensors of one shape along a new axis. */
 export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
-  return concat(
-    tensors.map((t) => t.unsqueeze(axis)),
-    axis,
-  );
+  return named("stack", () => {
+    const rows = tensors.map((t) => new Tensor(tensorOf("stack", t)).unsqueeze(axis));
+    return concat(rows, axis);
+  });
 }

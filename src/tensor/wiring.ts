@@ -29,6 +29,8 @@ export class Wiring implements Places {
   readonly #locations = new Map<string | Stored, Location>();
   /** What is to be handed over, by buffer. */
   readonly arrays = new Map<Buffer, TypedArray>();
+  /** The states among them. */
+  readonly states = new Set<State>();
   readonly #scratch: TypedArray[] = [];
 
   constructor(ports: ReadonlyMap<string, Port>, temps: "arena" | "heap") {
@@ -52,7 +54,10 @@ export class Wiring implements Places {
   }
 
   state(state: Stored): Location {
-    if (!state.temporary) return this.#wired(state, state, (state as State).array);
+    if (!state.temporary) {
+      this.states.add(state as State);
+      return this.#wired(state, state, (state as State).array);
+    }
     const found = this.#locations.get(state) ?? this.#own(state, state.name);
     this.#locations.set(state, found);
     return found;
@@ -82,6 +87,10 @@ export class Wiring implements Places {
     const array = heap().array(storage, length);
     this.#scratch.push(array);
     return array;
+  }
+  /** Bytes of all of these. */
+  get scratchBytes(): number {
+    return this.#scratch.reduce((sum, array) => sum + array.byteLength, 0);
   }
   dispose(): void {
     for (const array of this.#scratch.splice(0)) heap().release(array.byteOffset);

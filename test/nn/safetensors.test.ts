@@ -13,7 +13,7 @@ import {
   TensorFileError,
   writeTensors,
 } from "../../src/nn/index.ts";
-import { adam } from "../../src/optim/index.ts";
+import { adam, adamw, rmsprop, sgd } from "../../src/optim/index.ts";
 import { constant, program } from "../../src/tensor/index.ts";
 
 /** A file with a given header and so many bytes behind it. */
@@ -43,6 +43,17 @@ describe("files", () => {
     const moved = new Uint8Array(bytes.length + 3);
     moved.set(bytes, 3);
     expect(readTensors(moved.subarray(3))).toEqual(found);
+  });
+  test("come back from Node's buffers in memory of their own", () => {
+    const bytes = writeTensors(new Map([["w", { dtype: "F32", shape: [2], data: Float32Array.of(1, 2) }]]));
+    // Small buffers lie one behind the other in a pool, wherever the last one ended.
+    const pooled = [Buffer.alloc(1), Buffer.from(bytes)][1] as Buffer;
+    const data = readTensors(pooled).tensors.get("w")?.data as Float32Array;
+    expect(data.byteLength).toBe(data.buffer.byteLength);
+    pooled.fill(0);
+    expect(Array.from(data)).toEqual([1, 2]);
+    const shared = Buffer.from(new SharedArrayBuffer(bytes.length)).fill(bytes);
+    expect(Array.from(readTensors(shared).tensors.get("w")?.data ?? [])).toEqual([1, 2]);
   });
   test("are what others read: length, header, elements", () => {
     const bytes = writeTensors(new Map([["w", { dtype: "F32", shape: [1], data: Float32Array.of(2) }]]));
@@ -131,7 +142,7 @@ describe("parameters", () => {
     const again = trainer(other);
     expect(Array.from({ length: 5 }, () => again.run().loss[0])).toEqual(wanted);
     // Into the same set, after it has moved on.
-    loadParameters(net.parameters, bytes);
+    loadParameters(net.parameters, Buffer.from(bytes));
     expect(Array.from({ length: 5 }, () => train.run().loss[0])).toEqual(wanted);
   });
   test("are refused as a whole when something does not fit, and nothing is changed", () => {
@@ -161,10 +172,47 @@ describe("parameters", () => {
       changed((copy) => void copy.set("extra", one)),
       /the file has "extra"/,
     );
-    bad(
-      changed((copy) => void copy.set("optimizer/adam.first", { ...one, shape: [1] })),
-      /not what an optimiser/,
-    );
+    const size = net.parameters.size;
+    const each: FileTensor = { dtype: "F32", shape: [size], data: new Float32Array(size) };
+    const wide: FileTensor = { dtype: "F64", shape: [size], data: new Float64Array(size) };
+    const slots: readonly [string, FileTensor, RegExp][] = [
+      ["adam.first", one, /"optimizer\/adam.first" is F32 \[1\] in the file, F32 \[13\] here/],
+      ["adam.first", wide, /"optimizer\/adam.first" is F64 \[13\] in the file, F32 \[13\] here/],
+      ["adam.step", each, /"optimizer\/adam.step" is F32 \[13\] in the file, I32 \[\] here/],
+      ["adam.third", each, /the file has "optimizer\/adam.third", which no optimiser of the parameters remembers/],
+      ["first", each, /the file has "optimizer\/first", which no optimiser/],
+      ["adam.toString", each, /the file has "optimizer\/adam.toString", which no optimiser/],
+    ];
+    for (const [name, tensor, reason] of slots)
+      bad(
+        changed((copy) => void copy.set(`optimizer/${name}`, tensor)),
+        reason,
+      );
+  });
+  test("bring what any optimiser remembers, and slots of one's own that are there", () => {
+    const options = { learningRate: 0.1, momentum: 0.9 };
+    const all = (net: ReturnType<typeof network>) =>
+      program("all", () => {
+        const g = net.parameters.gradients(net.apply(constant(1, "f32", [4, 2])).mean());
+        sgd(net.parameters, g, options);
+        adamw(net.parameters, g, options);
+        rmsprop(net.parameters, g, { ...options, centered: true, name: "mine" });
+        return {};
+      });
+    const net = network();
+    all(net).run();
+    const other = network(3, 2);
+    loadParameters(other.parameters, saveParameters(net.parameters));
+    const held = ({ parameters }: typeof net) =>
+      new Map([...parameters.slots].map(([name, s]) => [name, [...s.array]]));
+    expect(held(other)).toEqual(held(net));
+    expect(net.parameters.slots.size).toBe(9);
+    net.parameters.slot("own", { dtype: "u32", shape: [3], fill: 7 });
+    const bytes = saveParameters(net.parameters);
+    expect(() => loadParameters(other.parameters, bytes)).toThrow('"optimizer/own", which no optimiser');
+    other.parameters.slot("own", { dtype: "u32", shape: [3] });
+    loadParameters(other.parameters, bytes);
+    expect(held(other)).toEqual(held(net));
   });
   test("are saved without the optimiser on request", () => {
     const net = network();

@@ -20,6 +20,7 @@ import {
   NUMBER_FUNCTIONS,
 } from "../../src/kernel/globals.ts";
 import { REFUSED } from "../../src/kernel/refusals.ts";
+import { Tensor } from "../../src/tensor/tensor.ts";
 
 const page = (name: string): string => fileURLToPath(new URL(`../../${name}`, import.meta.url));
 const BEGIN = "<!-- refusals: begin -->\n";
@@ -70,6 +71,30 @@ describe("docs/data-plane.md", () => {
     });
     expect(exported.length).toBeGreaterThan(100);
     expect(exported.filter((name) => name !== "" && !text.includes(`\`${name}\``))).toEqual([]);
+  });
+});
+
+describe("docs/tensors.md", () => {
+  const text = readFileSync(page("docs/tensors.md"), "utf8");
+  const code = new Set((text.match(/```[\s\S]*?```|`[^`]+`/g) ?? []).flatMap((part) => part.match(/\w+/g) ?? []));
+  /** Names that a file exports, by lists, as declarations, or of other files as a whole. */
+  const exportsOf = (file: string): string[] => {
+    const source = readFileSync(page(file), "utf8");
+    const lists = [...source.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names = ""]) => names.split(","));
+    const declared = [...source.matchAll(/^export (?:const|function|class|interface|type) (\w+)/gm)].map(
+      ([, x]) => x ?? "",
+    );
+    const others = [...source.matchAll(/^export \* from "\.\/(.*)"/gm)].map(([, other]) => `${file}/../${other}`);
+    return [...lists.map((name) => name.replace("type ", "").trim()), ...declared, ...others.flatMap(exportsOf)];
+  };
+  test.each(["tensor", "nn", "optim", "distributions"])("names everything that lockstep/%s exports", (part) => {
+    const exported = exportsOf(`src/${part}/index.ts`).filter((name) => name !== "");
+    expect(exported.length).toBeGreaterThan(15);
+    expect(exported.filter((name) => !code.has(name))).toEqual([]);
+  });
+  test("names every operation of tensors", () => {
+    const own = Object.getOwnPropertyNames(Tensor.prototype).filter((name) => name !== "constructor");
+    expect(own.filter((name) => !code.has(name))).toEqual([]);
   });
 });
 

@@ -2,7 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { add, Builder, buffer, constant, convert, func, i32, load, mul } from "../../src/ir/build.ts";
 import type { Buffer, Expr, Module } from "../../src/ir/nodes.ts";
+import { usedBuffers } from "../../src/ir/walk.ts";
 import { planArena } from "../../src/runtime/plan.ts";
+import { verifyPlan } from "../../src/runtime/verifyPlan.ts";
 import { ARENA_HEADER } from "../../src/targets/target.ts";
 import { findSpoiled } from "./overlap.ts";
 
@@ -66,6 +68,7 @@ describe("the memory plan", () => {
         const module = program(list, sizes, states);
         const layout = planArena(module);
         expect(spoiled(module, layout)).toBeUndefined();
+        verifyPlan(module, layout);
         for (const offset of layout.offsets.values()) {
           expect(offset % 64).toBe(0);
           expect(offset).toBeGreaterThanOrEqual(ARENA_HEADER);
@@ -73,6 +76,27 @@ describe("the memory plan", () => {
       }),
       { numRuns: 200 },
     );
+  });
+
+  it("is refused where buffers that are still needed lie upon each other", () => {
+    const laid = (list: readonly Item[], apart: number, states = 0) => {
+      const module = program(list, [256, 256], states);
+      const offsets = new Map(
+        [...usedBuffers(module.entry.body)]
+          .flatMap((b) => (b.space === "param" ? [] : [b]))
+          .map((b, k) => [b, ARENA_HEADER + k * apart]),
+      );
+      return () => verifyPlan(module, { offsets, bytes: ARENA_HEADER + 4096 });
+    };
+    // One after the other is well; one over the other while it is needed is not, nor once around a loop.
+    expect(laid([all(0), read(0), all(1), read(1)], 0)).not.toThrow();
+    expect(laid([all(0), all(1), read(0)], 0)).toThrow("plan: t0 is read after t1 was written over it");
+    expect(laid([all(0), all(1), read(0)], 512)).toThrow("t0 is read after t1 was written over it");
+    expect(laid([all(0), all(1), read(0)], 2048)).not.toThrow();
+    expect(laid([all(0), { body: [read(0), all(1), read(1)] }], 0)).toThrow("t0 is read after t1");
+    expect(laid([{ body: [all(0), read(0), all(1), read(1)] }], 0)).not.toThrow();
+    expect(laid([all(0), read(0), all(1)], 0, 1)).toThrow("share memory, one of them for good");
+    expect(laid([all(0), all(1)], 4096)).toThrow("t1 does not lie in the arena");
   });
 
   it("lets temps that are not live together share memory", () => {

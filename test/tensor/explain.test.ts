@@ -100,3 +100,29 @@ test("values inside of loops share memory", () => {
   expect(arena(true)).toBeLessThan(13);
   s.dispose();
 });
+
+test("of an eager program, the kernels of its operations are told", () => {
+  const made = program("chain", () => ({ y: input("x", "f32", [64]).mul(2).add(1).tanh().sum() }), {
+    target: "js",
+    threads: 1,
+    eager: true,
+  });
+  for (const time of [false, true]) {
+    const text = made.explain({ time });
+    expect(text).toMatch(/^chain on js, unfused, operation by operation: 4 kernels\n.*, values 0\.8 KiB\n/);
+    expect(text).toMatch(/mul .*\n.* add .*\n.* tanh .*\n.* sum over \[0\] of values/);
+    expect(text.includes("kernels by themselves")).toBe(time);
+  }
+  expect(made.run({ x: 0 }).y[0]).toBeCloseTo(64 * Math.tanh(1), 3);
+  made.dispose();
+});
+
+test("running sums count", () => {
+  const work = (dtype: "f32" | "i32", axis: number): number => {
+    const made = program("sums", () => ({ y: input("x", dtype, [10, 50]).cumsum(axis) }), { target: "js", threads: 1 });
+    const [, kiloflops] = /cumsum +\[10, 50\] +(\d+\.\d+) /.exec(made.explain()) ?? [];
+    made.dispose();
+    return Number(kiloflops);
+  };
+  expect([work("f32", 1), work("f32", 0), work("i32", 1)]).toEqual([0.5, 0.5, 0]);
+});

@@ -2,7 +2,19 @@
  * @file Every gradient rule against finite differences in f64, on expressions that use them.
  */
 import { describe, expect, test } from "vitest";
-import { concat, gradients, input, type Tensor, table, where } from "../../src/tensor/index.ts";
+import { erf, gelu, linear } from "../../src/nn/index.ts";
+import {
+  concat,
+  constant,
+  fold,
+  gradients,
+  input,
+  repeat,
+  state,
+  type Tensor,
+  table,
+  where,
+} from "../../src/tensor/index.ts";
 import { program } from "../../src/tensor/program.ts";
 import { elementsOf, type Shape } from "../../src/tensor/shape.ts";
 import { checkGradients, numbers } from "./support.ts";
@@ -43,6 +55,7 @@ const CASES: { readonly [name: string]: Case } = {
   pow: { shapes: [[4], [4]], of: (a, b) => a.pow(b), domain: positive },
   "pow of a constant": { shapes: [[4]], of: (a) => a.pow(3) },
   rem: { shapes: [[4]], of: (a) => a.rem(0.7), domain: positive },
+  "rem of either sign by either sign": { shapes: [[16], [16]], of: (a, b) => a.mul(5).rem(b) },
   softplus: { shapes: [[6]], of: (a) => a.softplus() },
   relu: { shapes: [[8]], of: (a) => a.relu() },
   clamp: { shapes: [[8]], of: (a) => a.clamp(-0.4, 0.4) },
@@ -114,6 +127,88 @@ const index = (values: readonly number[]): Tensor => table(values, "i32");
 describe("gradients are what finite differences say", () => {
   for (const [name, { shapes, of, domain = (x: number) => x }] of Object.entries(CASES))
     test(name, () => checkGradients(shapes, (xs) => of(...xs).sum(), { domain }));
+
+  test("the exponent of 0 and of powers of 0 has none, as in other frameworks", () => {
+    const made = program("powers", () => {
+      const [a, b] = [input("a", "f64", [5]), input("b", "f64", [5])];
+      const power = a.pow(b);
+      const [ga, gb] = gradients(power.sum(), [a, b]) as [Tensor, Tensor];
+      const [gaa, gbb] = [gradients(ga.sum(), [a])[0], gradients(gb.sum(), [b])[0]] as [Tensor, Tensor];
+      return { ga, gb, gaa, gbb };
+    });
+    const found = made.run({ a: [0, 0, 0, 0, 2], b: [2, 0, 1, 3, 3] });
+    expect(Array.from(found.gb)).toEqual([0, 0, 0, 0, expect.closeTo(8 * Math.LN2, 12)]);
+    expect(Array.from(found.ga)).toEqual([0, 0, 1, 0, 12]);
+    expect(Array.from(found.gbb)).toEqual([0, 0, 0, 0, expect.closeTo(8 * Math.LN2 ** 2, 12)]);
+    expect(found.gaa[4]).toBeCloseTo(12, 12);
+    made.dispose();
+  });
+
+  test("second ones of functions that are known as a whole, where their parts have corners", () => {
+    const second = (of: (x: Tensor) => Tensor) => {
+      const made = program("second", () => {
+        const x = input("x", "f64", [4]);
+        const [g] = gradients(of(x).sum(), [x]) as [Tensor];
+        return { g, gg: (gradients(g.sum(), [x]) as [Tensor])[0] };
+      });
+      const { g, gg } = made.run({ x: [0, 0.5, -0.5, 2] });
+      made.dispose();
+      return { g: Array.from(g), gg: Array.from(gg) };
+    };
+    const near = (values: readonly number[]) => values.map((x) => expect.closeTo(x, 11));
+    const xs = [0, 0.5, -0.5, 2];
+    const s = (x: number) => 1 / (1 + Math.exp(-x));
+    const plus = second((x) => x.softplus());
+    expect(plus.g).toEqual(near(xs.map(s)));
+    expect(plus.gg).toEqual(near(xs.map((x) => s(x) * (1 - s(x)))));
+    const slope = (x: number) => (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x);
+    const error = second(erf);
+    expect(error.g).toEqual(near(xs.map(slope)));
+    expect(error.gg).toEqual(near(xs.map((x) => -2 * x * slope(x))));
+    const density = (x: number) => Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
+    expect(second(gelu).gg).toEqual(near(xs.map((x) => density(x) * (2 - x * x))));
+  });
+
+  test("conversions hand on what they get, and whole numbers nothing", () => {
+    const made = program("converted", () => {
+      const x = input("x", "f64", [4]);
+      const there = x.to("f32").mul(3).to("f64").mul(x).sum();
+      const [g] = gradients(there, [x]) as [Tensor];
+      const [whole] = gradients(x.to("i32").to("f64").mul(5).sum(), [x]) as [Tensor];
+      return { g, whole };
+    });
+    const x = [0.5, -1.25, 3, 1e-3];
+    const { g, whole } = made.run({ x });
+    expect(Array.from(g)).toEqual(x.map((v) => expect.closeTo(6 * v, 6)));
+    expect(Array.from(whole)).toEqual([0, 0, 0, 0]);
+    made.dispose();
+  });
+
+  test("are refused where a state alone leads on, and flow through fold", () => {
+    const w = state("f64", [2], { name: "w", from: [2, 3] });
+    const h = state("f64", [2], { name: "h" });
+    const looped = (): Tensor => {
+      h.assign(1);
+      repeat(3, () => h.assign(h.value.mul(w.value)));
+      return h.value.sum();
+    };
+    const made = (of: () => Tensor[]) => () => program("looped", () => ({ g: of()[0] as Tensor }));
+    expect(made(() => gradients(looped(), [w.value]))).toThrow(
+      /gradients: nothing flows through states: h, which is assigned inside repeat\(\).*use fold\(\)/,
+    );
+    // What is left by another way is what was asked for, and what has no way at all is zero.
+    expect(made(() => gradients(looped().add(w.value.sum()), [w.value]))).not.toThrow();
+    expect(made(() => gradients(looped(), [constant(1, "f64").add(input("x", "f64", []))]))).not.toThrow();
+    const net = linear({ inputs: 1, outputs: 1, dtype: "f64" });
+    const carried = (): Tensor => {
+      repeat(3, () => h.assign(net.apply(h.value.reshape([2, 1])).reshape([2])));
+      return net.parameters.gradients(h.value.sum());
+    };
+    expect(made(() => [carried()])).toThrow("does not depend on the parameters but through the state h");
+    const folded = made(() => gradients(fold(3, constant(1, "f64", [2]), (_, c) => c.mul(w.value)).sum(), [w.value]))();
+    expect(Array.from(folded.run().g)).toEqual([12, 27]);
+    folded.dispose();
+  });
 
   test("nothing flows through stopGradient", () => {
     const made = program("stopped", () => {

@@ -48,6 +48,7 @@ const MAPS: { readonly [op: string]: (...xs: number[]) => number } = {
   ge: (a = 0, b = 0) => (a >= b ? 1 : 0),
   select: (c, a = 0, b = 0) => (c ? a : b),
   convert: (x = 0) => x,
+  picked: (x = 0) => x,
 };
 const COMBINED = {
   add: (a: number, b: number) => a + b,

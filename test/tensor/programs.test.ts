@@ -2,7 +2,20 @@
  * @file Programs: all targets, thread counts and modes give the same bits; states, loops and their order.
  */
 import { describe, expect, test } from "vitest";
-import { concat, constant, gradients, input, program, repeat, state, table, where } from "../../src/tensor/index.ts";
+import {
+  concat,
+  constant,
+  fold,
+  gradients,
+  input,
+  program,
+  repeat,
+  scan,
+  state,
+  type Tensor,
+  table,
+  where,
+} from "../../src/tensor/index.ts";
 import { MODES, numbers, QUICK_MODES, results, TARGETS } from "./support.ts";
 
 describe("every way to run gives the same bits", () => {
@@ -122,6 +135,51 @@ test("one run is one crossing, however much happens in it", () => {
   expect(made.crossings).toBe(1);
   expect(made.compiled).toBe(1);
   expect(made.run().distance[0]).toBeLessThan(0.01);
+});
+
+test("operation by operation, each has a program and a crossing of its own", () => {
+  const s = state("f32", [4], { from: [1, 2, 3, 4] });
+  const made = program(
+    "eager",
+    () => {
+      const x = input("x", "f32", [4]);
+      repeat(3, () => s.assign(s.value.mul(x).add(1)));
+      return { sum: s.value.sum(), most: s.value.max() };
+    },
+    { target: "js", eager: true },
+  );
+  expect([made.compiled, made.crossings]).toEqual([0, 0]);
+  made.run({ x: 1 });
+  // A product, a sum and an assignment, which all iterations share; a sum and a maximum.
+  const [kernels, crossings] = [made.compiled, made.crossings];
+  expect(kernels).toBe(5);
+  expect(crossings).toBe(3 * 3 + 2);
+  made.run({ x: 1 });
+  expect([made.compiled, made.crossings]).toEqual([kernels, 2 * crossings]);
+  made.dispose();
+  s.dispose();
+});
+
+test("what a loop carries for nothing is left out", () => {
+  const s = state("f32", [4], { from: [1, 2, 3, 4] });
+  const build = (used: boolean) => () => {
+    const x = input("x", "f32", [4]);
+    const last = fold(5, x, (_, c) => c.mul(s.value));
+    const { carry, outputs } = scan(4, x, (_, c) => ({ carry: c.add(1), output: c.sum() }));
+    const [g] = gradients(last.sum(), [x]) as [Tensor];
+    repeat(3, () => void x.add(1));
+    return { sum: (used ? last.add(g).add(outputs.mean()) : carry).sum() };
+  };
+  const steps = (used: boolean): { readonly loops: number; readonly sum: number } => {
+    const made = program("carried", build(used), { target: "js", threads: 1 });
+    const loops = made.steps.filter((step) => step.kind === "repeat").length;
+    const [sum = 0] = made.run({ x: [1, 1, 1, 1] }).sum;
+    made.dispose();
+    return { loops, sum };
+  };
+  expect(steps(true)).toEqual({ loops: 3, sum: 1300 + 1300 + 10 * 4 });
+  expect(steps(false)).toEqual({ loops: 1, sum: 20 });
+  s.dispose();
 });
 
 test("a gradient of parts of one arena is computed into place", () => {

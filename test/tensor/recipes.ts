@@ -183,7 +183,7 @@ const ON_FLOATS: { readonly [op: string]: Cook } = {
   },
   pick: (k, [, p], x) => {
     const index = at(k.integers, p);
-    return index && x.shape.length ? [x.pick(k.fit(index, x.shape.slice(0, -1)))] : [];
+    return index && x.shape.length ? [x.pick(k.fit(index, x.shape.slice(0, -1)).clamp(0, x.size(-1) - 1))] : [];
   },
   concat: (k, [, p, q], x) => {
     if (!x.shape.length) return [];

@@ -23,7 +23,7 @@ async function trained(options: Partial<TrainOptions>): Promise<Trainer> {
 }
 const filesOf = (folder: string) => ({
   config: readFileSync(`${folder}/config.json`, "utf8"),
-  tensors: new Uint8Array(readFileSync(`${folder}/checkpoints/000000000080.safetensors`)),
+  tensors: readFileSync(`${folder}/checkpoints/000000000080.safetensors`),
 });
 
 /** Spaces of every kind, with the normaliser and without. */

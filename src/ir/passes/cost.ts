@@ -75,24 +75,27 @@ function tripsOf(s: For, known: Known, limits: Limits): number {
 function total(
   body: readonly Stmt[],
   weight: Weight,
-  perStatement: number,
+  ofStatement: (s: Stmt) => number,
   known: Known,
   limits: Limits = new Map(),
 ): number {
   let sum = 0;
   for (const s of body) {
     noteLimit(s, limits);
-    sum += perStatement + weigh(s, weight);
-    const nested = stmtBodies(s).reduce((inner, list) => inner + total(list, weight, perStatement, known, limits), 0);
+    sum += ofStatement(s) + weigh(s, weight);
+    const nested = stmtBodies(s).reduce((inner, list) => inner + total(list, weight, ofStatement, known, limits), 0);
     sum += nested * (s.kind === "for" ? tripsOf(s, known, limits) : s.kind === "loop" ? ASSUMED_TRIPS : 1);
-    if (s.kind === "call" || s.kind === "launch") sum += total(s.func.body, weight, perStatement, known);
+    if (s.kind === "call" || s.kind === "launch") sum += total(s.func.body, weight, ofStatement, known);
   }
   return sum;
 }
 
 /** Operations of running the statements once, statements themselves included. */
-export const costOf = (body: readonly Stmt[]): number => total(body, effort, 1, constants);
+export const costOf = (body: readonly Stmt[]): number => total(body, effort, () => 1, constants);
 
 /** Floating-point operations of running the statements once, both arms of branches counted. */
 export const floatOperationsOf = (body: readonly Stmt[], known: Known): number =>
-  total(body, floatOperations, 0, known);
+  total(body, floatOperations, recurrence, known);
+/** The product and the sum that a recurrence is; the product is none where the factor is 1. */
+const recurrence = (s: Stmt): number =>
+  s.kind !== "recur" ? 0 : s.factor.kind === "const" && s.factor.value === 1 ? 1 : 2;

@@ -4,7 +4,7 @@
 import { add, and, type Builder, binary, constant, convert, fma, i32, load, mul, or, select } from "../../ir/build.ts";
 import type { Expr } from "../../ir/nodes.ts";
 import { contractWithin } from "../../ir/passes/contract.ts";
-import type { Block, GatherNode, Node, ReduceKind, ScatterNode, TensorType, ViewAxis } from "../nodes.ts";
+import type { Block, ConstantNode, GatherNode, Node, ReduceKind, ScatterNode, TensorType, ViewAxis } from "../nodes.ts";
 import { operation } from "../operations.ts";
 import type { Location, Lookup, Placed } from "../plan.ts";
 import { elementsOf, type Shape, stridesOf } from "../shape.ts";
@@ -126,6 +126,7 @@ export class Elements {
         return index.subscripts ? (index.subscripts[node.axis] as Expr) : flatOf(index, node.shape);
       case "map": {
         const inputs = node.inputs.map((x) => this.at(x, index));
+        if (node.op === "picked") this.#inside(node, inputs[1] as Expr, "pick", (node.inputs[2] as ConstantNode).value);
         const emit = (): Expr => operation(node.op).emit(this.#b, inputs, node.dtype);
         // Within an operation alone: whole or operation by operation, a program gives the same numbers.
         return this.#context.fused && node.dtype === "f32" ? contractWithin(this.#b, emit) : emit();
@@ -170,11 +171,15 @@ export class Elements {
     const rows = table.shape[0] as number;
     const name = node.kind === "gather" ? "gather" : "scatterAdd";
     const number = this.#b.let("row", row);
-    const outside = or(binary("lt", number, i32(0)), binary("ge", number, i32(rows)));
-    const known = this.#sites.get(node) ?? this.#context.site(`${name}: an index is not in 0 to ${rows - 1}`);
+    return this.#b.let("inside", select(this.#inside(node, number, name, rows), i32(0), number));
+  }
+  /** Faults where an index is not one of so many; whether it is not. */
+  #inside(node: Node, index: Expr, name: string, count: number): Expr {
+    const outside = this.#b.let("outside", or(binary("lt", index, i32(0)), binary("ge", index, i32(count))));
+    const known = this.#sites.get(node) ?? this.#context.site(`${name}: an index is not in 0 to ${count - 1}`);
     this.#sites.set(node, known);
     this.#b.emit({ kind: "fault", condition: outside, site: known });
-    return this.#b.let("inside", select(outside, i32(0), number));
+    return outside;
   }
 
   /** The index of a view's element in its input; the same object for the same view and index. */

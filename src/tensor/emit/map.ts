@@ -1,7 +1,7 @@
 /**
  * @file Elementwise steps: one loop nest that computes and stores elements of several values.
  */
-import { type Builder, i32 } from "../../ir/build.ts";
+import { type Builder, binary, i32, or } from "../../ir/build.ts";
 import type { Expr } from "../../ir/nodes.ts";
 import type { Node } from "../nodes.ts";
 import type { Lookup, Placed } from "../plan.ts";
@@ -30,7 +30,7 @@ export function emitMap(
   const all = stores.flat();
   const shape = (all[0] as Placed).node.shape;
   const rows = new Map<Node, Expr>();
-  for (const { row } of all) if (row) rows.set(row, new Elements(b, context).at(row, bySubscripts([])));
+  for (const placed of all) if (placed.row) rows.set(placed.row, rowNumber(b, placed.row, placed, context));
   const body = (index: Index): void => {
     const elements = new Elements(b, context);
     for (const list of stores) storeList(b, list, elements, index, { ...context, rows });
@@ -43,6 +43,17 @@ export function emitMap(
     return;
   }
   eachElement(b, shape, (subscripts) => body(bySubscripts(subscripts)), window);
+}
+
+/** Which row of a state is meant. One that it does not have is told by name before its elements are out of range. */
+function rowNumber(b: Builder, row: Node, { node, into }: Placed, context: ElementContext): Expr {
+  const number = new Elements(b, context).at(row, bySubscripts([]));
+  const rows = (into.buffer.length as number) / elementsOf(node.shape);
+  if (row.kind === "constant") return number;
+  const outside = or(binary("lt", number, i32(0)), binary("ge", number, i32(rows)));
+  const site = context.site(`assignRow: a row is not in 0 to ${rows - 1}`);
+  b.emit({ kind: "fault", condition: outside, site });
+  return number;
 }
 
 /** Whether a value gets its memory here, rather than being copied from where it lies. */
