@@ -35,6 +35,12 @@ import { Shapes } from "./shapes.ts";
 /** Bytes of local arrays in one function; calls from JavaScript run on a stack of 1 MiB or more. */
 const LARGEST_FRAME = 512 * 1024;
 
+/**
+ * Places in which a loaded vector may stand before it is held in a register: gcc takes memory for as good as a register,
+ * and loads it again in each of them. Processors load one or two vectors in the time of two multiplications.
+ */
+const LOADED_USES = 3;
+
 export interface FunctionContext {
   readonly prelude: Prelude;
   readonly linkage: Linkage;
@@ -212,9 +218,11 @@ export class FunctionWriter {
       s.local.dtype === "bool" && s.local.lanes > 1
         ? this.#expressions.mask(s.value, this.#shapes.localMask(s.local))
         : this.#expressions.value(s.value);
-    const prefix = this.#facts.isConfined(s.local) ? `const ${this.#localType(s.local)} ` : "";
+    const isKept = s.value.kind === "load" && s.value.lanes > 1 && this.#facts.uses(s.local) > LOADED_USES;
+    const isConfined = this.#facts.isConfined(s.local);
+    const prefix = isConfined ? `${isKept ? "" : "const "}${this.#localType(s.local)} ` : "";
     this.#local(s.local).forEach((name, k) => {
-      this.#line(`${prefix}${name} = ${value[k]};`);
+      this.#line(`${prefix}${name} = ${value[k]};${isKept ? ` KEEP(${name});` : ""}`);
     });
   }
 

@@ -31,7 +31,7 @@ export function neutral(op: ReduceKind, dtype: TensorType): Expr {
   return constant(dtype, { add: 0, mul: 1, min: most, max: least }[op]);
 }
 
-const isZero = (e: Expr): boolean => e.kind === "const" && e.value === 0;
+export const isZero = (e: Expr): boolean => e.kind === "const" && e.value === 0;
 export function plus(a: Expr, b: Expr): Expr {
   if (a.kind === "const" && b.kind === "const") return i32(a.value + b.value);
   return isZero(a) ? b : isZero(b) ? a : add(a, b);

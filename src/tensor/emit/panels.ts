@@ -22,7 +22,6 @@ import {
   scratch,
   tile,
   tilesIn,
-  zero,
 } from "./tiles.ts";
 
 /** Elements of a second factor up to which it stays in the nearest cache, however it lies. */
@@ -112,7 +111,6 @@ function chunksOfRows(job: Job, panels: Panels, copy: Scratch): void {
   const far = isTurned(node.a) && m * inner > NEAR_ELEMENTS && panels.panels >= PACKED_TILES;
   const copies = far ? copiedRows(job, panels.first, together) : undefined;
   const depth = tiles > 1 ? depthFor(job, panels.width) : undefined;
-  if (depth) eachPanel(job, panels, copy, (columns) => zero(job, columns));
   if (tiles > 0)
     b.for("chunk", { begin: i32(0), end: i32(chunks), axis: "parallel" }, (chunk) => {
       const end = tilesIn(job, chunk, tiles, together);

@@ -10,7 +10,7 @@ import type { Buffer, Expr, Local } from "../../ir/nodes.ts";
 import { isTurned } from "../costs.ts";
 import type { MatmulNode } from "../nodes.ts";
 import type { Location } from "../plan.ts";
-import { type ElementContext, Elements, plus, productAdded, times } from "./elements.ts";
+import { type ElementContext, Elements, isZero, plus, productAdded, times } from "./elements.ts";
 
 /** What a product needs to know of the machine. */
 export interface TileMachine {
@@ -122,10 +122,11 @@ export function depthFor({ node, machine, inner }: Job, columns: number): number
   for (let depth = most; depth > most / 2; depth--) if (inner % depth === 0) return depth;
   return most;
 }
-/** What is done for each block of the inner axis, one after the other. */
+/** What is done for each block of the inner axis, one after the other; with the first one, sums begin. */
 export function eachBlock({ b, inner }: Job, depth: number, body: (block: Block) => void): void {
   const blocks = Math.floor(inner / depth);
-  b.for("block", { begin: i32(0), end: i32(blocks) }, (at) => {
+  body({ begin: i32(0), count: depth });
+  b.for("block", { begin: i32(1), end: i32(blocks) }, (at) => {
     body({ begin: b.let("begin", times(at, depth)), count: depth });
   });
   if (inner > blocks * depth) body({ begin: i32(blocks * depth), count: inner - blocks * depth });
@@ -146,7 +147,6 @@ function blocksOfRows(job: Job, columns: Columns, depth: number): void {
   const { b, m, machine } = job;
   const rows = rowsFor(columns, machine);
   const whole = Math.floor(m / rows);
-  zero(job, columns);
   const together = evenly(whole, chunkTiles(machine));
   const chunks = Math.ceil(whole / together);
   const rest = m - whole * rows;
@@ -167,19 +167,11 @@ function blocksOfRows(job: Job, columns: Columns, depth: number): void {
   });
   if (rest > 0 && !joins) alone(job, () => restOf(i32(whole * rows)));
 }
-export function zero({ b, node, m }: Job, columns: Columns): void {
-  b.for("i", { begin: i32(0), end: i32(m), axis: "parallel" }, (i) => {
-    b.for("j", { begin: i32(0), end: i32(columns.count), axis: "parallel" }, (j) => {
-      const { into, at } = columns.result(i, j);
-      b.store(into.buffer, at, constant(node.dtype, 0));
-    });
-  });
-}
 /** A single vector of columns leaves registers for more rows, where the compiler knows how to use them. */
 const rowsFor = ({ count }: Columns, { lanes, rows, vectors }: TileMachine): number =>
   count <= lanes && lanes >= 8 ? rows * vectors : rows;
 
-/** A part of the inner axis; sums go on from what results hold already. */
+/** A part of the inner axis; after the first one, sums go on from what results hold already. */
 export interface Block {
   readonly begin: Expr;
   readonly count: number;
@@ -189,11 +181,12 @@ export interface Block {
 export function tile(job: Job, columns: Columns, first: Row, count: number, block?: Block): void {
   const { b, node, context, rows, finish, inner } = job;
   const { dtype } = node;
+  const goesOn = block !== undefined && !isZero(block.begin);
   b.for("j", { begin: i32(0), end: i32(columns.count), axis: "parallel" }, (j) => {
     const sums = Array.from({ length: count }, (_, r): Local => {
       const sum = b.local(`sum${r}`, dtype);
       const { into, at } = columns.result(below(first, r).number, j);
-      b.assign(sum, block ? load(into.buffer, at) : constant(dtype, 0));
+      b.assign(sum, goesOn ? load(into.buffer, at) : constant(dtype, 0));
       return sum;
     });
     const { begin, count: depth } = block ?? { begin: i32(0), count: inner };
