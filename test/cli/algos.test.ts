@@ -57,7 +57,7 @@ describe("as text", () => {
     const text = algos("ppo", {}, plain);
     for (const { key } of keysOf(algorithmKind("ppo").schema)) expect(text).toMatch(new RegExp(`^  ${key} `, "m"));
     expect(text).toMatch(/^ {2}batchSize +256 +a whole number above 0$/m);
-    expect(text).toMatch(/^ {2}cleanrl +nEnvs=4 batchSize=128 bootstrap=never$/m);
+    expect(text).toMatch(/^ {2}cleanrl +nEnvs=4 batchSize=128 rounding=down bootstrap=never$/m);
     expect(text).toMatch(/^ {2}evalEvery +25000 +steps between evaluations/m);
   });
 });
@@ -71,7 +71,7 @@ describe("as JSON", () => {
     expect(JSON.parse(all.out).map(({ name }: { name: string }) => name)).toEqual(NAMES);
     const { keys, presets, tuned_for, run_keys } = JSON.parse(one.out);
     expect(keys).toContainEqual({ key: "nSteps", default: 5, type: expect.stringContaining("whole number") });
-    expect(presets.rlox).toEqual({ valueLossScale: 0.5, entCoef: 0.01, bootstrap: "carried" });
+    expect(presets.rlox).toEqual({ rounding: "down", valueLossScale: 0.5, entCoef: 0.01, bootstrap: "carried" });
     expect(tuned_for).toContain("CartPole-v1");
     expect(run_keys.map(({ key }: { key: string }) => key)).toContain("seed");
   });
