@@ -74,11 +74,16 @@ function loadWideBytesHelper(p: Prelude, n: number, result: string): string {
   return p.define(`load_wide_u8x${n}`, () => {
     const signature = `INLINE ${result} load_wide_u8x${n}(const unsigned char *p)`;
     const plain = `return __builtin_convertvector(*(const ${p.unaligned("u8", n)} *)p, ${result});`;
-    if (n !== 4) return `${signature} { ${plain} }`;
+    if (n !== 4 && n !== 8) return `${signature} { ${plain} }`;
     const bytes = p.define("bytes_x16", () => "typedef char bytes_x16 __attribute__((vector_size(16)));");
-    const read = `int w; __builtin_memcpy(&w, p, 4); ${p.type("i32", 4)} s = {w};`;
-    const fast = `${read} return (${result})__builtin_ia32_pmovzxbq256((${bytes})s);`;
-    return either("defined(__AVX2__) && !defined(__clang__)", signature, fast, plain);
+    const [word, words] = n === 4 ? ["int", p.type("i32", 4)] : ["long long", p.type("i64", 2)];
+    const read = `${word} w; __builtin_memcpy(&w, p, ${n}); ${words} s = {w};`;
+    const [feature, call] =
+      n === 4
+        ? ["__AVX2__", `__builtin_ia32_pmovzxbq256((${bytes})s)`]
+        : ["__AVX512F__", `__builtin_ia32_pmovzxbq512_mask((${bytes})s, (${result}){0}, (unsigned char)-1)`];
+    const fast = `${read} return (${result})${call};`;
+    return either(`defined(${feature}) && !defined(__clang__)`, signature, fast, plain);
   });
 }
 
