@@ -123,6 +123,10 @@ describe("values that make no sense", () => {
   });
 
   test("in options and calls", () => {
+    refused(
+      () => new VecEnv(CartPole, 1, { ...js, maxStep: 5 } as never),
+      /no option "maxStep". Did you mean "maxSteps"/,
+    );
     refused(() => new VecEnv(CartPole, 1, { ...js, autoreset: "toString" as never }), /autoreset must be one of/);
     refused(
       () => new VecEnv(CartPole, 1, { ...js, params: { constructor: 1 } as never }),

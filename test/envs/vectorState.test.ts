@@ -6,6 +6,7 @@ import { CartPole } from "../../src/envs/classic/cartPole.ts";
 import { Pendulum } from "../../src/envs/classic/pendulum.ts";
 import { EnvironmentError } from "../../src/envs/define.ts";
 import { Asterix } from "../../src/envs/minatar/asterix.ts";
+import { NonStationaryCartPole } from "../../src/envs/misc/index.ts";
 import { replayEpisode } from "../../src/envs/vector/replay.ts";
 import { VecEnv } from "../../src/envs/vector/vecEnv.ts";
 import { targets } from "./fixtures.ts";
@@ -43,6 +44,29 @@ describe.each(targets)("%s", (target) => {
         truncated[end * n + i],
       ]);
     }
+    vec.dispose();
+  });
+
+  test("an episode that goes on with a drift can be played again", () => {
+    const params = { gravityDrift: 1, gravityDriftSize: 0.05, forceDrift: 3, forceDriftSize: 0.5, forceDriftPeriod: 7 };
+    const vec = new VecEnv(NonStationaryCartPole, 1, { seed: 5, params, autoreset: "disabled", target });
+    const play = (): number[] => {
+      const seen: number[] = [];
+      do seen.push(...vec.step([vec.getState(0).steps & 1]).obs);
+      while (!vec.getState(0).ended);
+      return seen;
+    };
+    vec.reset();
+    play();
+    const { globalStep } = vec.getState(0).state;
+    vec.reset([1]);
+    const seen = play();
+    const actions = Array.from({ length: seen.length / 4 }, (_, t) => t & 1);
+    const again = { seed: 5, episode: 1, params, target, actions };
+    const carried = { globalStep: globalStep as number };
+    expect(Array.from(replayEpisode(NonStationaryCartPole, { ...again, carried }).obs)).toEqual(seen);
+    expect(Array.from(replayEpisode(NonStationaryCartPole, again).obs)).not.toEqual(seen);
+    expect(() => replayEpisode(NonStationaryCartPole, { ...again, carried: { step: 1 } })).toThrow(/no field "step"/);
     vec.dispose();
   });
 

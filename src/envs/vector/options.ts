@@ -28,6 +28,27 @@ export interface VecEnvOptions<P extends Params = Params> {
   readonly threads?: number;
 }
 
+const OPTIONS: { readonly [K in keyof Required<VecEnvOptions>]: true } = {
+  seed: true,
+  autoreset: true,
+  maxSteps: true,
+  params: true,
+  firstIndex: true,
+  out: true,
+  target: true,
+  threads: true,
+};
+/** Refuses options that there are not: a misspelt one would be as if it were not there. */
+export function checkOptions(id: string, given: object): void {
+  for (const name of Object.keys(given)) {
+    if (Object.hasOwn(OPTIONS, name)) continue;
+    const known = Object.keys(OPTIONS);
+    throw new EnvironmentError(
+      `${id}: there is no option "${name}".${didYouMean(name, known)} Options are ${known.join(", ")}`,
+    );
+  }
+}
+
 const AUTORESETS: { readonly [A in Autoreset]: true } = { "same-step": true, "next-step": true, disabled: true };
 
 export function checkedAutoreset(id: string, given: Autoreset): Autoreset {

@@ -1,9 +1,9 @@
 /**
  * @file An episode again: any that was ever played is a function of the seed, the environment's index, the episode's
- * number and the actions. Where a state carries something over from one episode to the next, that is not enough.
+ * number and the actions; and of what its state carried over from the episodes before, where there is such a thing.
  */
 import { type Environment, needCount } from "../define.ts";
-import { MOST_EPISODES, type StepArrays } from "./arrays.ts";
+import { MOST_EPISODES, type StateValues, type StepArrays } from "./arrays.ts";
 import type { VecEnvOptions } from "./options.ts";
 import { VecEnv } from "./vecEnv.ts";
 
@@ -13,6 +13,8 @@ export interface EpisodeOptions<E extends Environment>
   readonly index?: number;
   /** Which of its episodes; 0 unless given. */
   readonly episode?: number;
+  /** Fields of the state that episodes hand on to each other, as they were when this one began. */
+  readonly carried?: StateValues;
   /** One after the other; those behind the end of the episode are not taken. */
   readonly actions: ArrayLike<number>;
 }
@@ -29,11 +31,12 @@ export interface Episode extends Omit<StepArrays, "finalObs"> {
 
 /** Plays one episode with given actions: the one that a VecEnv with the same seed, parameters and limit played. */
 export function replayEpisode<E extends Environment>(env: E, options: EpisodeOptions<E>): Episode {
-  const { index = 0, episode = 0, actions, ...rest } = options;
+  const { index = 0, episode = 0, carried = {}, actions, ...rest } = options;
   needCount(`${env.id}: the episode`, episode, 0, MOST_EPISODES);
   const vec = new VecEnv(env, 1, { ...rest, firstIndex: index, autoreset: "disabled", threads: 1 });
   try {
     vec.reset();
+    vec.setState(0, { state: { ...vec.getState(0).state, ...carried } });
     if (episode > 0) {
       vec.episodes[0] = episode - 1;
       vec.reset([1]);

@@ -37,7 +37,14 @@ import {
 import { type Binding, StepBindings } from "./bindings.ts";
 import { KeptArrays } from "./kept.ts";
 import { type Autoreset, CONTROL, listLength, OWN_TYPES, REFUSED, WHICH } from "./kernel.ts";
-import { checkedAutoreset, checkedFirst, checkedLimit, checkedParams, type VecEnvOptions } from "./options.ts";
+import {
+  checkedAutoreset,
+  checkedFirst,
+  checkedLimit,
+  checkedParams,
+  checkOptions,
+  type VecEnvOptions,
+} from "./options.ts";
 import { type CompiledKernels, compiledKernels, ownTypes } from "./programs.ts";
 import { hasEnded, wrongAction } from "./refusals.ts";
 import { actionType } from "./spaces.ts";
@@ -83,6 +90,7 @@ export class VecEnv<E extends Environment = Environment> {
 
   constructor(env: E, n: number, options: VecEnvOptions<E["params"]> = {}) {
     const { seed = 0, firstIndex = 0 } = options;
+    checkOptions(env.id, options);
     this.env = env;
     this.n = needCount(`${env.id}: the number of environments`, n, 1, MOST_COUNT);
     this.seed = needCount(`${env.id}: the seed`, seed, 0);
