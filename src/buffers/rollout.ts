@@ -184,6 +184,15 @@ export class RolloutBuffer<
     this.#step++;
   }
 
+  /** Takes steps that others have written to `columns` in place, from step `length` on; nothing is copied or checked. */
+  commit(steps: number): void {
+    this.#check("commit");
+    checkCount("commit: the number of steps", steps, 1);
+    const left = this.steps - this.#step;
+    if (steps > left) throw new DataError(`commit: ${steps} steps do not fit: ${left} of ${this.steps} are left`);
+    this.#step += steps;
+  }
+
   /** Ends a rollout: what follows needs a new `begin`. Columns stay as they are. */
   reset(): void {
     this.#begun = false;

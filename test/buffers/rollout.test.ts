@@ -4,6 +4,8 @@
 import { describe, expect, test } from "vitest";
 import { RolloutBuffer } from "../../src/buffers/rollout.ts";
 import { ExperienceTable } from "../../src/buffers/table.ts";
+import { environment } from "../../src/envs/registry.ts";
+import { VecEnv } from "../../src/envs/vector/vecEnv.ts";
 import { DataError } from "../../src/kernels/errors.ts";
 import { targets } from "./support.ts";
 
@@ -35,6 +37,44 @@ function fill(buffer: Made, steps = 4): void {
 }
 
 describe("RolloutBuffer", () => {
+  test.each(targets)("takes steps that a VecEnv wrote in place on %s", (target) => {
+    const [steps, environments] = [4, 3];
+    const made = () =>
+      new RolloutBuffer({ steps, environments, observation: 4, action: { dtype: "i32", size: 1 }, target });
+    const play = () => {
+      const vec = new VecEnv(environment("CartPole-v1"), environments, { seed: 3, maxSteps: 3, target });
+      vec.reset();
+      return vec;
+    };
+    const [written, added] = [made(), made()];
+    const [writing, adding] = [play(), play()];
+    for (let rollout = 0; rollout < 2; rollout++) {
+      written.begin(writing.out.obs);
+      const { observation: obs, reward, terminated, truncated } = written.columns;
+      written.columns.action.set(
+        writing.collect("random", steps, { obs, reward, terminated, truncated, obsRow: 1 }).actions,
+      );
+      expect(() => written.commit(steps + 1)).toThrow("5 steps do not fit: 4 of 4 are left");
+      written.commit(steps);
+      added.begin(adding.out.obs);
+      for (let t = 0; t < steps; t++) {
+        const action = written.columns.action.subarray(t * environments, (t + 1) * environments);
+        const { obs: nextObservation, ...step } = adding.step(action);
+        added.add({ ...step, action, nextObservation });
+      }
+      expect(written.full).toBe(true);
+      expect(written.columns).toEqual(added.columns);
+      const seen = [written, added].map((buffer) => {
+        const batches: number[][] = [];
+        buffer.minibatches(6, ({ observation, reward: r }) => batches.push([...observation, ...r]));
+        return batches;
+      });
+      expect(seen[0]).toEqual(seen[1]);
+    }
+    expect(() => made().commit(1)).toThrow("call begin(observation)");
+    for (const vec of [writing, adding]) vec.dispose();
+  });
+
   test("keeps steps + 1 observations and steps of everything else, step-major", () => {
     const buffer = make();
     fill(buffer);

@@ -26,6 +26,11 @@ export interface StepTarget extends Partial<StepArrays> {
   /** The same for `obs`, and for `finalObs`; `row` unless given. A rollout's observations are a row ahead. */
   readonly obsRow?: number;
   readonly finalRow?: number;
+  /**
+   * Whether `finalObs` has a row for every environment: what each step led to, before another episode began. That is
+   * the next observation of a transition.
+   */
+  readonly everyFinal?: boolean;
 }
 export const RESULTS = ["obs", "reward", "terminated", "truncated", "finalObs"] as const;
 export type ResultName = (typeof RESULTS)[number];

@@ -47,7 +47,9 @@ export const CONTROL = {
   /** 1 to draw actions first; the number of the first step for that. */
   draw: 7,
   stepNumber: 8,
-  words: 9,
+  /** 1 for a last observation of every environment, whether its episode ended or not. */
+  everyFinal: 9,
+  words: 10,
 } as const;
 /** What `which` says of an environment when a reset kernel runs. */
 export const WHICH = { none: 0, begin: 1, observe: 2 } as const;
@@ -218,6 +220,7 @@ function stepBody(vec: StepView, { parallel, blocks, rng, own }: Intrinsics): vo
   const firstFinal = control[4]!;
   const first = control[5]!;
   const actionStride = control[6]!;
+  const everyFinal = control[9]!;
   const given = actionStride > 0 ? rounds * n : n;
 
   if (control[7]! > 0) {
@@ -328,6 +331,11 @@ function stepBody(vec: StepView, { parallel, blocks, rng, own }: Intrinsics): vo
           const i = listed(here, j);
           begin(i, obsRow + i);
         });
+      if (everyFinal > 0)
+        for (let k = 0; k < inBlock; k++)
+          parallel(size, (c) => {
+            vec.finalObs[finalRow + from + k]![c] = vec.obs[obsRow + from + k]![c]!;
+          });
       const finished = listEnded(here, from, inBlock);
       if (vec.longRows)
         for (let j = 0; j < finished; j++) {

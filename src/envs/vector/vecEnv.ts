@@ -230,8 +230,10 @@ export class VecEnv<E extends Environment = Environment> {
   }
 
   /** Runs a step kernel, and sets what it was told back to a single step in the VecEnv's own arrays. */
-  #run({ run, actions }: Binding, { row = 0, obsRow = row, finalRow = row }: StepTarget): number {
+  #run({ run, actions }: Binding, into: StepTarget): number {
+    const { row = 0, obsRow = row, finalRow = row, everyFinal = false } = into;
     const control = this.#control;
+    control[CONTROL.everyFinal] = everyFinal ? 1 : 0;
     control[CONTROL.row] = row;
     control[CONTROL.obsRow] = obsRow;
     control[CONTROL.finalRow] = finalRow;
@@ -244,6 +246,7 @@ export class VecEnv<E extends Environment = Environment> {
       control[CONTROL.row] = 0;
       control[CONTROL.obsRow] = 0;
       control[CONTROL.finalRow] = 0;
+      control[CONTROL.everyFinal] = 0;
       control[CONTROL.draw] = 0;
       control[CONTROL.rounds] = 1;
       control[CONTROL.actionStride] = this.n;
