@@ -123,6 +123,7 @@ describe("values that make no sense", () => {
   });
 
   test("in options and calls", () => {
+    refused(() => new VecEnv("CartPole-v1" as never, 1), /not an environment: CartPole-v1; environment\(id\)/);
     refused(
       () => new VecEnv(CartPole, 1, { ...js, maxStep: 5 } as never),
       /no option "maxStep". Did you mean "maxSteps"/,

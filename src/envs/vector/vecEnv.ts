@@ -90,6 +90,7 @@ export class VecEnv<E extends Environment = Environment> {
 
   constructor(env: E, n: number, options: VecEnvOptions<E["params"]> = {}) {
     const { seed = 0, firstIndex = 0 } = options;
+    if (typeof env !== "object") throw new EnvironmentError(`not an environment: ${env}; environment(id) finds one`);
     checkOptions(env.id, options);
     this.env = env;
     this.n = needCount(`${env.id}: the number of environments`, n, 1, MOST_COUNT);
