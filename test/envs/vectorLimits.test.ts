@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { CartPole } from "../../src/envs/classic/cartPole.ts";
 import { defineEnv, EnvironmentError } from "../../src/envs/define.ts";
 import { Catch, FrozenLake, Pendulum, Reacher } from "../../src/envs/index.ts";
+import { environment } from "../../src/envs/registry.ts";
 import { box, discrete } from "../../src/envs/spaces.ts";
 import { replayEpisode } from "../../src/envs/vector/replay.ts";
 import { VecEnv } from "../../src/envs/vector/vecEnv.ts";
@@ -167,6 +168,25 @@ describe.each(targets)("parameters that count something: %s", (target) => {
     expect(Array.from(lakes.out.terminated)).toEqual([0, 1, 0]);
     lakes.dispose();
     refused(() => new VecEnv(FrozenLake, 2, { params: { holes: [0, 0.5] }, target }), /takes whole numbers, and 0.5/);
+  });
+
+  test.each([
+    ["MemoryChain-bsuite", "memoryLength"],
+    ["UmbrellaChain-bsuite", "chainLength"],
+  ])("%s: %s, which is compared and divided by", (id, name) => {
+    const lengths = [3, 5];
+    const chains = new VecEnv(environment(id), 2, { params: { [name]: lengths }, target });
+    const alone = lengths.map((length, i) => {
+      return new VecEnv(environment(id), 1, { params: { [name]: length }, firstIndex: i, target });
+    });
+    for (const vec of [chains, ...alone]) vec.reset();
+    for (let t = 0; t < 12; t++) {
+      chains.step([t & 1, t & 1]);
+      for (const vec of alone) vec.step([t & 1]);
+      expect([...chains.out.obs]).toEqual(alone.flatMap((vec) => [...vec.out.obs]));
+      expect([...chains.out.terminated]).toEqual(alone.flatMap((vec) => [...vec.out.terminated]));
+    }
+    for (const vec of [chains, ...alone]) vec.dispose();
   });
 });
 test("whole parameters may stand beside others", () => {

@@ -39,7 +39,7 @@ export const makeMemoryChain = (bits: number) =>
       return { reward: asked ? (right ? 1 : -1) : 0, terminated };
     },
     observe(s, obs, { params }) {
-      obs[0] = 1 - Math.fround(s.shownTime) / params.memoryLength;
+      obs[0] = 1 - Math.fround(s.shownTime) / Math.fround(params.memoryLength);
       obs[1] = s.shownTime === params.memoryLength - 1 ? Math.fround(s.query) : 0;
       for (let k = 0; k < s.context.length; k++)
         obs[2 + k] = s.shownTime === 0 ? Math.fround(2 * s.context[k]! - 1) : 0;

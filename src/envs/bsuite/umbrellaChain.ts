@@ -32,7 +32,7 @@ export const UmbrellaChain = defineEnv({
   observe(s, obs, { params }) {
     obs[0] = Math.fround(s.needUmbrella);
     obs[1] = Math.fround(s.hasUmbrella);
-    obs[2] = 1 - Math.fround(s.time) / params.chainLength;
+    obs[2] = 1 - Math.fround(s.time) / Math.fround(params.chainLength);
   },
   draw(s, canvas, params) {
     canvas.view([-1, -1.5], [params.chainLength + 1, 2]);
