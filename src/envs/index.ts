@@ -46,8 +46,10 @@ export {
   describeSpace,
   dict,
   discrete,
+  type FlatNumbers,
   flatSize,
   flattenInto,
+  flattenValue,
   type MaskOf,
   type MultiBinary,
   type MultiDiscrete,
@@ -59,6 +61,7 @@ export {
   sample,
   type Tuple,
   tuple,
+  unflatten,
   type ValueOf,
 } from "./spaces.ts";
 export type { StateArrays, StateValues } from "./vector/arrays.ts";
