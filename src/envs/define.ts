@@ -154,6 +154,15 @@ function frozen<V>(value: V): V {
   return Object.freeze(value);
 }
 
+const OBSERVATION_KINDS: { readonly [K in ObservationSpace["kind"]]: true } = { box: true, discrete: true };
+const ACTION_KINDS: { readonly [K in ActionSpace["kind"]]: true } = { box: true, discrete: true, multiDiscrete: true };
+/** Types say the same; programs without types, and casts, are told here. */
+function checkKind(what: string, space: { readonly kind: string } | undefined, known: object): void {
+  if (space && Object.hasOwn(known, space.kind)) return;
+  const kinds = Object.keys(known).join(", ");
+  throw new EnvironmentError(`${what} of compiled environments are one of ${kinds}, not ${space?.kind ?? space}`);
+}
+
 /** Makes an environment of its parts: a definition that nobody can change. */
 export function defineEnv<
   const S extends Fields,
@@ -165,6 +174,8 @@ export function defineEnv<
   const { id, params, tables = {}, state, observation, action, maxSteps, solved, draw } = spec;
   if (!id) throw new EnvironmentError("an environment needs an id");
   if (maxSteps !== undefined) needCount(`${id}: maxSteps`, maxSteps, 1);
+  checkKind(`${id}: observations`, observation, OBSERVATION_KINDS);
+  checkKind(`${id}: actions`, action, ACTION_KINDS);
   maskSize(observation, action);
   for (const [name, value] of Object.entries(params))
     if (typeof value !== "number")

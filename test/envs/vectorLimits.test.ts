@@ -7,7 +7,7 @@ import { CartPole } from "../../src/envs/classic/cartPole.ts";
 import { defineEnv, EnvironmentError } from "../../src/envs/define.ts";
 import { Catch, FrozenLake, Pendulum, Reacher } from "../../src/envs/index.ts";
 import { environment } from "../../src/envs/registry.ts";
-import { box, discrete } from "../../src/envs/spaces.ts";
+import { box, discrete, multiBinary } from "../../src/envs/spaces.ts";
 import { replayEpisode } from "../../src/envs/vector/replay.ts";
 import { VecEnv } from "../../src/envs/vector/vecEnv.ts";
 import { clipAction } from "../../src/envs/wrappers/index.ts";
@@ -124,6 +124,8 @@ describe("values that make no sense", () => {
   });
 
   test("in options and calls", () => {
+    const binary = { ...CartPole, ...CartPole.functions, action: multiBinary(3) };
+    refused(() => defineEnv(binary as never), /actions of compiled environments are one of .*, not multiBinary/);
     refused(() => new VecEnv("CartPole-v1" as never, 1), /not an environment: CartPole-v1; environment\(id\)/);
     refused(
       () => new VecEnv(CartPole, 1, { ...js, maxStep: 5 } as never),
