@@ -66,7 +66,7 @@ class Walk {
   }
   #statement(s: Stmt, again: boolean): void {
     eachStmtExpr(s, (e) => eachExpr(e, this.#read));
-    if (s.kind === "store") this.#write(s.buffer);
+    if (s.kind === "store" || s.kind === "pack") this.#write(s.buffer);
     if (s.kind === "launch") this.#twice(s.func.body, again);
     if (s.kind === "call") this.#call(s, again);
     const loops = s.kind === "for" || s.kind === "loop";

@@ -6,7 +6,7 @@
  * reads better than a variable of the whole function and leaves the compiler less to find out.
  */
 import type { Assign, Buffer, Expr, Func, Local, Stmt } from "../../ir/nodes.ts";
-import { eachExpr, eachStmtExpr, stmtBodies } from "../../ir/walk.ts";
+import { assignedBy, eachExpr, eachStmtExpr, stmtBodies } from "../../ir/walk.ts";
 
 /** Where a value assigned at `begin` is visible: its block, up to `end`. */
 interface Region {
@@ -65,7 +65,7 @@ export class Facts {
       const often = usual && !(s.kind === "if" && s.condition.kind === "any");
       for (const inner of stmtBodies(s)) this.#body(inner, often);
       if (s.kind === "for") this.#region(s.index, at, this.#position - 1);
-      const assigned = s.kind === "assign" ? s.local : s.kind === "pack" ? s.found : undefined;
+      const assigned = s.kind === "for" ? undefined : assignedBy(s);
       if (assigned) pending.push({ local: assigned, begin: at });
     }
     for (const { local, begin } of pending) this.#region(local, begin, this.#position - 1);

@@ -96,10 +96,7 @@ export function packHelper(p: Prelude, b: Buffer, n: number): string {
   return p.define(`pack_${type}`, () => {
     const [mask, element] = [p.type("i32", n), cType(b.storage)];
     const signature = `INLINE int pack_${type}(${element} *p, ${type} x, ${mask} m)`;
-    const plain = "int r = 0; for (int i = 0; i < N; i++) { p[r] = x[i]; r += m[i] & 1; } return r;".replace(
-      "N",
-      `${n}`,
-    );
+    const plain = `int r = 0; for (int i = 0; i < ${n}; i++) { p[r] = x[i]; r += m[i] & 1; } return r;`;
     if (n !== 16) return `${signature} { ${plain} }`;
     const fast =
       "unsigned k = __builtin_ia32_cvtd2mask512(m), all = k | 1u << 15; " +
