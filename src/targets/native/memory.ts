@@ -51,14 +51,8 @@ export function loadBytesHelper(p: Prelude, n: number, to: "i32" | "i64" = "i32"
     const signature = `INLINE ${result} load_u8x${n}(const unsigned char *p)`;
     const plain = `return __builtin_convertvector(*(const ${p.unaligned("u8", n)} *)p, ${result});`;
     if (n !== 4 && n !== 8 && n !== 16) return `${signature} { ${plain} }`;
-    const bytes = p.define("bytes_x16", () => "typedef char bytes_x16 __attribute__((vector_size(16)));");
-    const [word, words] = n === 4 ? ["int", p.type("i32", 4)] : ["long long", p.type("i64", 2)];
     // gcc 12 fails where it makes one instruction of the load of four bytes and a mask.
-    const kept = n === 4 ? "KEEP(s);" : "";
-    const read =
-      n === 16
-        ? `${bytes} v; __builtin_memcpy(&v, p, 16);`
-        : `${word} w; __builtin_memcpy(&w, p, ${n}); ${words} s = {w}; ${kept} ${bytes} v = (${bytes})s;`;
+    const read = readBytes(p, n, n === 4 ? "KEEP(s);" : "");
     const [feature, call] =
       n === 4
         ? ["__SSE4_1__", "__builtin_ia32_pmovzxbd128(v)"]
@@ -70,18 +64,24 @@ export function loadBytesHelper(p: Prelude, n: number, to: "i32" | "i64" = "i32"
   });
 }
 
+/** Reads so many bytes into `v`, a register of 16; `kept` is said of the words they are read as. */
+function readBytes(p: Prelude, n: 4 | 8 | 16, kept = ""): string {
+  const bytes = p.define("bytes_x16", () => "typedef char bytes_x16 __attribute__((vector_size(16)));");
+  if (n === 16) return `${bytes} v; __builtin_memcpy(&v, p, 16);`;
+  const [word, words] = n === 4 ? ["int", p.type("i32", 4)] : ["long long", p.type("i64", 2)];
+  return `${word} w; __builtin_memcpy(&w, p, ${n}); ${words} s = {w}; ${kept} ${bytes} v = (${bytes})s;`;
+}
+
 function loadWideBytesHelper(p: Prelude, n: number, result: string): string {
   return p.define(`load_wide_u8x${n}`, () => {
     const signature = `INLINE ${result} load_wide_u8x${n}(const unsigned char *p)`;
     const plain = `return __builtin_convertvector(*(const ${p.unaligned("u8", n)} *)p, ${result});`;
     if (n !== 4 && n !== 8) return `${signature} { ${plain} }`;
-    const bytes = p.define("bytes_x16", () => "typedef char bytes_x16 __attribute__((vector_size(16)));");
-    const [word, words] = n === 4 ? ["int", p.type("i32", 4)] : ["long long", p.type("i64", 2)];
-    const read = `${word} w; __builtin_memcpy(&w, p, ${n}); ${words} s = {w};`;
+    const read = readBytes(p, n);
     const [feature, call] =
       n === 4
-        ? ["__AVX2__", `__builtin_ia32_pmovzxbq256((${bytes})s)`]
-        : ["__AVX512F__", `__builtin_ia32_pmovzxbq512_mask((${bytes})s, (${result}){0}, (unsigned char)-1)`];
+        ? ["__AVX2__", "__builtin_ia32_pmovzxbq256(v)"]
+        : ["__AVX512F__", `__builtin_ia32_pmovzxbq512_mask(v, (${result}){0}, (unsigned char)-1)`];
     const fast = `${read} return (${result})${call};`;
     return either(`defined(${feature}) && !defined(__clang__)`, signature, fast, plain);
   });
