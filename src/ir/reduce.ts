@@ -5,7 +5,7 @@
 import { add, binary, div, i32 } from "./build.ts";
 import type { Expr } from "./nodes.ts";
 import { binaryValue } from "./scalar.ts";
-import { type DType, MAX_SHARDS, MIN_SHARD, type ReduceOp, SCAN_BLOCK, SHARD_ALIGN } from "./types.ts";
+import { type DType, MAX_SHARDS, MIN_SHARD, type ReduceOp, SCAN_BLOCK, SCAN_RUN, SHARD_ALIGN } from "./types.ts";
 
 const IDENTITY: { readonly [O in ReduceOp]: (dtype: DType) => number } = {
   add: () => 0,
@@ -67,16 +67,17 @@ export function recurrence(dtype: DType, maps: readonly LinearMap[], x: number):
     b: after(second, first.b),
   });
   if (maps.length < SCAN_BLOCK) return maps.map((map) => after(map, x));
-  const half = ([m0, m1, m2, m3]: readonly LinearMap[]) => {
-    const first = both(m1 as LinearMap, m0 as LinearMap);
-    const all = both(both(m3 as LinearMap, m2 as LinearMap), first);
-    const values = (x: number): number[] => {
-      const x1 = after(first, x);
-      return [after(m0 as LinearMap, x), x1, after(m2 as LinearMap, x1)];
-    };
-    return { all, values };
+  const prefixes = (from: number): LinearMap[] => {
+    const [m0, m1, m2, m3] = maps.slice(from, from + SCAN_RUN) as [LinearMap, LinearMap, LinearMap, LinearMap];
+    const two = both(m1, m0);
+    return [m0, two, both(m2, two), both(both(m3, m2), two)];
   };
-  const [one, two] = [half(maps.slice(0, SCAN_BLOCK / 2)), half(maps.slice(SCAN_BLOCK / 2))];
-  const x3 = after(one.all, x);
-  return [...one.values(x), x3, ...two.values(x3), after(both(two.all, one.all), x)];
+  const [one, two] = [prefixes(0), prefixes(SCAN_RUN)];
+  const [first, second] = [one.at(-1) as LinearMap, two.at(-1) as LinearMap];
+  const middle = after(first, x);
+  return [
+    ...one.map((map) => after(map, x)),
+    ...two.slice(0, -1).map((map) => after(map, middle)),
+    after(both(second, first), x),
+  ];
 }

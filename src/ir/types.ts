@@ -144,15 +144,16 @@ export type AxisKind = "serial" | "parallel" | "partial" | "vector" | "scan";
 
 /**
  * The recurrences x = b + a * x of a scan are taken in blocks of this many iterations, counted from the first; what is
- * left at the end runs one by one. In the first half of a block, with maps (a0, b0) .. (a3, b3) and x from the block
- * before,
- *   a01 = a1 * a0, b01 = b1 + a1 * b0, a23 = a3 * a2, b23 = b3 + a3 * b2, a03 = a23 * a01, b03 = b23 + a23 * b01,
- *   x0 = b0 + a0 * x, x1 = b01 + a01 * x, x2 = b2 + a2 * x1, x3 = b03 + a03 * x.
- * In the second half x4, x5 and x6 follow from x3 in the same way, and x7 = (b47 + a47 * b03) + (a47 * a03) * x, so that
- * only one product and one sum wait for the block before. Every operation rounds by itself, whatever the numerics. A
- * block's statements before a recurrence run for all its iterations before those behind it run for any.
+ * left at the end runs one by one. A block is two runs of SCAN_RUN iterations. In a run with maps (a0, b0) .. (a3, b3)
+ *   A0 = a0, A1 = a1 * a0, A2 = a2 * A1, A3 = (a3 * a2) * A1,
+ *   B0 = b0, B1 = b1 + a1 * b0, B2 = b2 + a2 * B1, B3 = (b3 + a3 * b2) + (a3 * a2) * B1.
+ * With x from the block before, those of the first run are xk = Bk + Ak * x, and those of the second, with (Ck, Dk) in
+ * place of (Ak, Bk), follow from x3 in the same way, but for the last: x7 = (D3 + C3 * B3) + (C3 * A3) * x, so that only
+ * one product and one sum wait for the block before. Every operation rounds by itself, whatever the numerics. A block's
+ * statements before a recurrence run for all its iterations before those behind it run for any.
  */
 export const SCAN_BLOCK = 8;
+export const SCAN_RUN = 4;
 
 /**
  * A reduction over iterations 0..n-1 is cut in shards of `shardLength(n)`; inside a shard iteration k adds to

@@ -36,16 +36,16 @@ function recurrence(type: TypeName, a: ArrayLike<number>, b: ArrayLike<number>, 
       result.push(x);
       continue;
     }
-    const [m01, m23] = [both(at(k + 1), at(k)), both(at(k + 3), at(k + 2))];
-    const [m45, m67] = [both(at(k + 5), at(k + 4)), both(at(k + 7), at(k + 6))];
-    const [m03, m47] = [both(m23, m01), both(m67, m45)];
-    const m07 = both(m47, m03);
-    const x1 = after(m01.b, m01.a, x);
-    const x3 = after(m03.b, m03.a, x);
-    const x5 = after(m45.b, m45.a, x3);
-    result.push(after(at(k).b, at(k).a, x), x1, after(at(k + 2).b, at(k + 2).a, x1), x3);
-    result.push(after(at(k + 4).b, at(k + 4).a, x3), x5, after(at(k + 6).b, at(k + 6).a, x5));
-    x = after(m07.b, m07.a, x);
+    const run = (from: number): { a: number; b: number }[] => {
+      const m1 = both(at(from + 1), at(from));
+      return [at(from), m1, both(at(from + 2), m1), both(both(at(from + 3), at(from + 2)), m1)];
+    };
+    const [one, two] = [run(k), run(k + 4)];
+    const whole = both(two[3] as { a: number; b: number }, one[3] as { a: number; b: number });
+    for (const m of one) result.push(after(m.b, m.a, x));
+    const middle = result.at(-1) as number;
+    for (const m of two.slice(0, 3)) result.push(after(m.b, m.a, middle));
+    x = after(whole.b, whole.a, x);
     result.push(x);
   }
   return result;
@@ -114,7 +114,7 @@ describe.each(targets)("%s", (target) => {
       [true, true],
     ] as const) {
       const run = recur(type, down, again).on(target);
-      for (let n = 0; n <= 40; n++) {
+      for (let n = 0; n <= 80; n++) {
         const numbers = (seed: number): number[] => Array.from({ length: n }, (_, i) => sample(i, seed + 50 * n));
         const [a, b] = [arrayOf(type, numbers(1)), arrayOf(type, numbers(2))];
         const [x, twice, end] = [arrayOf(type, numbers(3)), arrayOf(type, numbers(4)), arrayOf(type, [7])];
@@ -357,14 +357,18 @@ describe("what it becomes", () => {
       y[at] = s;
     });
   });
-  test.each([0, 16, 32])("loops without a test in them, with vectors of %i bytes", (vectorBytes) => {
+  test.each([
+    [0, 2],
+    [16, 2],
+    [32, 3],
+  ])("loops without a test in them: with vectors of %i bytes %i", (vectorBytes, wanted) => {
     let loops = 0;
     eachStmt(lower(module, { vectorBytes, launches: false }).entry.body, (s) => {
       if (s.kind !== "for") return;
       loops++;
       eachStmt(s.body, (inner) => expect(["assign", "store"]).toContain(inner.kind));
     });
-    expect(loops).toBe(2);
+    expect(loops).toBe(wanted);
   });
   test("contiguous loads and stores, though subscripts count down", () => {
     let accesses = 0;

@@ -1,25 +1,40 @@
 /**
  * @file The scans pass: loops that carry x = b + a * x become blocks of iterations, as SCAN_BLOCK defines them.
  *
- * As scalar code a block's iterations are written one after the other. As vector code the even and the odd iterations
- * are sorted into vectors of their own, so that each operation of the definition is done for both halves of the block at
- * once, and sorted back. Lanes run against the iterations where subscripts count down, so that loads and stores are
- * contiguous in both directions.
+ * As scalar code a block's iterations are written one after the other. As vector code eight neighbours are a vector, and
+ * the runs of a block, or of four, are solved side by side (recurrences.ts). Lanes run against the iterations where
+ * subscripts count down, so that loads and stores are contiguous in both directions.
  */
-import { add, assign, Builder, binary, buffer, get, i32, lane, local, mul, shuffle, splat, sub } from "../build.ts";
+import { add, assign, Builder, binary, buffer, get, i32, local, sub } from "../build.ts";
 import type { Assign, Buffer, Expr, For, Local, Module, Recur, Stmt } from "../nodes.ts";
-import { SCAN_BLOCK } from "../types.ts";
+import { SCAN_BLOCK, SCAN_RUN } from "../types.ts";
 import { assignedLocals, eachExpr, eachStmt, filledLocals, mapExprsIn, mapStmts } from "../walk.ts";
 import { costOf } from "./cost.ts";
 import { mayThread, readsArraysAround, sharedAccesses } from "./dependence.ts";
 import { exposedReads } from "./exposed.ts";
 import { LaneCode, LaneFacts, NotVectorisable } from "./lanes.ts";
+import {
+  after,
+  both,
+  type FourOf,
+  type LinearMap,
+  type Prepared,
+  PreparedLocals,
+  prefixes,
+  prepare,
+  SORTINGS,
+  type Sorting,
+  type Stride,
+  solve,
+} from "./recurrences.ts";
 import { renameLocals } from "./reductions.ts";
 import { rewriteFunctions } from "./rewrite.ts";
 import { wholeSteps } from "./vectorise.ts";
 
-/** Operations of a body up to which its vector code is written twice, to begin the next block before this one ends. */
+/** Operations of a body up to which its vector code is written twice, to begin the next blocks before these end. */
 const PIPELINE_COST = 100;
+/** Vectors from which on four blocks are taken at a time. */
+const WIDE_BYTES = 32;
 
 /** A stretch of a body, and the recurrence behind it. */
 interface Segment {
@@ -36,18 +51,6 @@ function segmentsOf(body: readonly Stmt[]): Segment[] {
   });
   return [...found, { statements: body.slice(begin), recur: undefined }];
 }
-
-/** x becomes b + a * x. */
-interface LinearMap {
-  readonly a: Expr;
-  readonly b: Expr;
-}
-const after = ({ a, b }: LinearMap, x: Expr): Expr => add(b, mul(a, x));
-/** The map that is `first` and then `second`. */
-const both = (b: Builder, second: LinearMap, first: LinearMap): LinearMap => ({
-  a: b.let("factor", mul(second.a, first.a)),
-  b: b.let("term", after(second, first.b)),
-});
 
 // Scalar code
 
@@ -86,38 +89,27 @@ function scalarBlock(b: Builder, s: For): void {
     const own = here.map((segment) => segment.recur as Recur);
     const maps = own.map((r): LinearMap => ({ a: b.let("factor", r.factor), b: b.let("term", r.term) }));
     const into = own.map((r) => r.local);
-    scalarRecurrence(b, recur.local, into as EightOf<Local>, maps as EightOf<LinearMap>);
+    scalarRecurrence(b, recur.local, into, maps);
   });
 }
 
-type FourOf<T> = [T, T, T, T];
-type EightOf<T> = [...FourOf<T>, ...FourOf<T>];
-function scalarRecurrence(b: Builder, carried: Local, into: EightOf<Local>, maps: EightOf<LinearMap>): void {
-  const half = ([m0, m1, m2, m3]: FourOf<LinearMap>, [x0, x1, x2]: FourOf<Local>) => {
-    const first = both(b, m1, m0);
-    const all = both(b, both(b, m3, m2), first);
-    const solve = (x: Expr): void => {
-      b.assign(x0, after(m0, x));
-      b.assign(x1, after(first, x));
-      b.assign(x2, after(m2, get(x1)));
-    };
-    return { all, solve };
+/** One block as SCAN_BLOCK defines it, with a local of its own for each iteration. */
+function scalarRecurrence(b: Builder, carried: Local, into: readonly Local[], maps: readonly LinearMap[]): void {
+  const run = (from: number) => prefixes(b, maps.slice(from, from + SCAN_RUN) as FourOf<LinearMap>);
+  const [one, two] = [run(0), run(SCAN_RUN)];
+  const whole = both(b, two.at(-1) as LinearMap, one.at(-1) as LinearMap);
+  const solve = (run: readonly LinearMap[], from: number, x: Expr): void => {
+    run.forEach((map, k) => {
+      b.assign(into[from + k] as Local, after(map, x));
+    });
   };
-  const [m0, m1, m2, m3, m4, m5, m6, m7] = maps;
-  const [x0, x1, x2, x3, x4, x5, x6, x7] = into;
-  const one = half([m0, m1, m2, m3], [x0, x1, x2, x3]);
-  const two = half([m4, m5, m6, m7], [x4, x5, x6, x7]);
-  const whole = both(b, two.all, one.all);
-  one.solve(get(carried));
-  b.assign(x3, after(one.all, get(carried)));
-  two.solve(get(x3));
-  b.assign(x7, after(whole, get(carried)));
-  b.assign(carried, get(x7));
+  solve(one, 0, get(carried));
+  solve(two.slice(0, -1), SCAN_RUN, get(into[SCAN_RUN - 1] as Local));
+  b.assign(into[SCAN_BLOCK - 1] as Local, after(whole, get(carried)));
+  b.assign(carried, get(into[SCAN_BLOCK - 1] as Local));
 }
 
 // Vector code
-
-type Stride = 1 | -1;
 
 /** Whether more subscripts count down than up. */
 function strideOf(s: For): Stride {
@@ -155,86 +147,48 @@ class BlockCode {
   }
 }
 
-/**
- * Where iterations lie once a block is sorted: `even` and `odd` ones in a vector each, iterations 0 and 1 of both halves
- * of the block in one half of them (`first`), 2 and 3 in the other (`second`), the first half's before the second's.
- */
-interface Layout {
-  readonly even: readonly number[];
-  readonly odd: readonly number[];
-  readonly first: readonly number[];
-  readonly second: readonly number[];
-  /** Both halves as one vector again, from (first, second). */
-  readonly whole: readonly number[];
-  /** All iterations as they were, out of (even, odd). */
-  readonly all: readonly number[];
-}
-const LAYOUT: { readonly [S in Stride]: Layout } = {
-  1: {
-    even: [0, 4, 2, 6],
-    odd: [1, 5, 3, 7],
-    first: [0, 1],
-    second: [2, 3],
-    whole: [0, 1, 2, 3],
-    all: [0, 4, 2, 6, 1, 5, 3, 7],
-  },
-  // Against the iterations: lane 7 is iteration 0, so that all is the other way round.
-  [-1]: {
-    even: [5, 1, 7, 3],
-    odd: [4, 0, 6, 2],
-    first: [2, 3],
-    second: [0, 1],
-    whole: [2, 3, 0, 1],
-    all: [5, 1, 7, 3, 4, 0, 6, 2],
-  },
-};
+/** The iterations from `first` on, as many as the sorting takes. */
+class BlocksCode {
+  readonly #b: Builder;
+  readonly #sorting: Sorting;
+  readonly #vectors: readonly BlockCode[];
 
-/** The maps of a block, sorted and composed. */
-interface Sorted {
-  readonly even: LinearMap;
-  /** Iterations 0 and 1 of each half together. */
-  readonly first: LinearMap;
-  /** Both halves of the block, side by side. */
-  readonly halves: LinearMap;
+  constructor(b: Builder, s: For, first: Expr, stride: Stride, sorting: Sorting) {
+    this.#b = b;
+    this.#sorting = sorting;
+    this.#vectors = Array.from(
+      { length: sorting.vectors },
+      (_, k) => new BlockCode(b, s, add(first, i32(k * SCAN_BLOCK)), stride),
+    );
+  }
+  run(n: number): void {
+    for (const code of this.#vectors) code.run(n);
+  }
+  prepare(n: number): Prepared {
+    const maps = this.#vectors.map((code) => code.map(n));
+    return prepare(this.#b, this.#sorting, maps);
+  }
+  solve(n: number, prepared: Prepared, carried: Local): void {
+    const values = solve(this.#b, this.#sorting, prepared, carried);
+    this.#vectors.forEach((code, k) => {
+      code.give(n, values[k] as Expr);
+    });
+  }
 }
 
-function sorted(b: Builder, maps: LinearMap, layout: Layout): Sorted {
-  const mapOf = (f: (part: "a" | "b") => Expr): LinearMap => ({ a: b.let("factor", f("a")), b: b.let("term", f("b")) });
-  const even = mapOf((part) => shuffle(layout.even, maps[part]));
-  const odd = mapOf((part) => shuffle(layout.odd, maps[part]));
-  const pairs = both(b, odd, even);
-  const first = mapOf((part) => shuffle(layout.first, pairs[part]));
-  const second = mapOf((part) => shuffle(layout.second, pairs[part]));
-  return { even, first, halves: both(b, second, first) };
-}
-
-/** Two scalars as one vector. */
-const pack = (x: Expr, y: Expr): Expr => shuffle([0, 2], splat(x, 2), splat(y, 2));
-
-/** The values of a block; `carried` goes on. */
-function solved(b: Builder, carried: Local, { even, first, halves }: Sorted, layout: Layout): Expr {
-  const half = (n: 0 | 1): LinearMap => ({ a: lane(n, halves.a), b: lane(n, halves.b) });
-  const x0 = b.let("before", get(carried));
-  const x1 = b.let("between", after(half(0), x0));
-  const x2 = b.let("behind", after(both(b, half(1), half(0)), x0));
-  b.assign(carried, x2);
-  const into = b.let("into", pack(x0, x1));
-  const middle = b.let("middle", after(first, into));
-  const evens = b.let("even", after(even, shuffle(layout.whole, into, middle)));
-  const odds = b.let("odd", shuffle(layout.whole, middle, pack(x1, x2)));
-  return shuffle(layout.all, evens, odds);
-}
-
-/** The iterations first .. first + 7. */
-function vectorBlock(b: Builder, s: For, first: Expr, stride: Stride): void {
-  const code = new BlockCode(b, s, first, stride);
-  segmentsOf(s.body).forEach(({ recur }, n) => {
-    code.run(n);
-    if (recur) code.give(n, solved(b, recur.local, sorted(b, code.map(n), LAYOUT[stride]), LAYOUT[stride]));
+/** A loop over blocks. */
+function blockLoop(b: Builder, s: For, { begin, end }: Range, stride: Stride, sorting: Sorting): void {
+  const body = b.body(() => {
+    const code = new BlocksCode(b, s, get(s.index), stride, sorting);
+    segmentsOf(s.body).forEach(({ recur }, n) => {
+      code.run(n);
+      if (recur) code.solve(n, code.prepare(n), recur.local);
+    });
   });
+  b.emit({ ...s, axis: "vector", begin, end, step: sorting.vectors * SCAN_BLOCK, body });
 }
 
-// Blocks that begin before the one before has ended
+// Blocks that begin before the ones before have ended
 
 /** A scan cut at its recurrence, when what follows it needs nothing of what comes before but cheap subscripts. */
 interface Halves {
@@ -283,53 +237,33 @@ function repeatable(s: For, statements: readonly Stmt[], wanted: ReadonlySet<Loc
   return [...wanted].every((l) => !inside.has(l) || simple.has(l)) ? found : undefined;
 }
 
-/** A sorted state in variables. */
-function stateLocals(b: Builder, state: Sorted): { keep: (next: Sorted) => void; held: () => Sorted } {
-  const names = ["even", "first", "halves"] as const;
-  const variables = names.map((name) => ({
-    a: b.local(`${name}Factor`, state[name].a.dtype, state[name].a.lanes),
-    b: b.local(`${name}Term`, state[name].b.dtype, state[name].b.lanes),
-  }));
-  const keep = (next: Sorted): void => {
-    names.forEach((name, k) => {
-      b.assign((variables[k] as { a: Local }).a, next[name].a);
-      b.assign((variables[k] as { b: Local }).b, next[name].b);
-    });
-  };
-  const held = (): Sorted => {
-    const [even, first, halves] = variables.map(
-      (v): LinearMap => ({ a: b.let("was", get(v.a)), b: b.let("was", get(v.b)) }),
-    );
-    return { even, first, halves } as Sorted;
-  };
-  return { keep, held };
-}
-
-/** Blocks in which the maps of the next one are made while this one waits for the one before. */
-function overlapped(b: Builder, s: For, { recur, front, back }: Halves, range: Range, stride: Stride): void {
-  const prepare = (first: Expr): Sorted => {
-    const code = new BlockCode(b, front, first, stride);
+/** A loop in which the maps of the next blocks are made while these wait for the ones before. */
+function overlapped(b: Builder, s: For, halves: Halves, { begin, end }: Range, stride: Stride, sorting: Sorting): void {
+  const { recur, front, back } = halves;
+  const step = sorting.vectors * SCAN_BLOCK;
+  const begun = (first: Expr): Prepared => {
+    const code = new BlocksCode(b, front, first, stride, sorting);
     code.run(0);
-    return sorted(b, code.map(0), LAYOUT[stride]);
+    return code.prepare(0);
   };
-  const finish = (first: Expr, state: Sorted): void => {
-    const code = new BlockCode(b, back, first, stride);
+  const finish = (first: Expr, prepared: Prepared): void => {
+    const code = new BlocksCode(b, back, first, stride, sorting);
     code.run(0);
-    code.give(0, solved(b, recur.local, state, LAYOUT[stride]));
+    code.solve(0, prepared, recur.local);
     code.run(1);
   };
-  b.if(binary("lt", range.begin, range.end), () => {
-    const start = prepare(range.begin);
-    const state = stateLocals(b, start);
-    state.keep(start);
-    const last = b.let("last", sub(range.end, i32(SCAN_BLOCK)));
+  b.if(binary("lt", begin, end), () => {
+    const start = begun(begin);
+    const next = new PreparedLocals(b, start);
+    next.set(start);
+    const last = b.let("last", sub(end, i32(step)));
     const body = b.body(() => {
-      const now = state.held();
-      state.keep(prepare(add(get(s.index), i32(SCAN_BLOCK))));
+      const now = next.get();
+      next.set(begun(add(get(s.index), i32(step))));
       finish(get(s.index), now);
     });
-    b.emit({ ...s, axis: "vector", begin: range.begin, end: last, step: SCAN_BLOCK, body });
-    finish(last, state.held());
+    b.emit({ ...s, axis: "vector", begin, end: last, step, body });
+    finish(last, next.get());
   });
 }
 
@@ -338,14 +272,25 @@ interface Range {
   readonly end: Expr;
 }
 
+/** The loop once more, with an index of its own. */
+function again(s: For): For {
+  const index = local(s.index.name, "i32");
+  return { ...s, index, body: renameLocals(s.body, new Map([[s.index, index]])) };
+}
+
+/** Four blocks at a time where vectors are wide, the others one by one. */
 function vectorBlocks(b: Builder, s: For, range: Range, machine: ScanMachine): void {
   if (!mayThread(s)) throw new NotVectorisable("it stores through computed subscripts");
   if (readsArraysAround(s)) throw new NotVectorisable("it reads an array of the iteration around it");
   const stride = strideOf(s);
-  const halves = machine.vectorBytes >= 32 ? halvesOf(s) : undefined;
-  if (halves) return overlapped(b, s, halves, range, stride);
-  const body = b.body(() => vectorBlock(b, s, get(s.index), stride));
-  b.emit({ ...s, axis: "vector", begin: range.begin, end: range.end, step: SCAN_BLOCK, body });
+  const { block, wide } = SORTINGS[stride];
+  if (machine.vectorBytes < WIDE_BYTES) return blockLoop(b, s, range, stride, block);
+  const middle = b.let("middle", wholeSteps(range.begin, range.end, wide.vectors * SCAN_BLOCK));
+  const most: Range = { begin: range.begin, end: middle };
+  const halves = halvesOf(s);
+  if (halves) overlapped(b, s, halves, most, stride, wide);
+  else blockLoop(b, s, most, stride, wide);
+  blockLoop(b, again(s), { begin: middle, end: range.end }, stride, block);
 }
 
 // The pass
@@ -369,8 +314,7 @@ function lowered(s: For, machine: ScanMachine): Stmt[] {
   const one = s.body.map((x) =>
     x.kind === "recur" ? assign(x.local, after({ a: x.factor, b: x.term }, get(x.local))) : x,
   );
-  const index = local(s.index.name, "i32");
-  b.emit({ ...s, axis: "serial", index, begin: blocks, end, body: renameLocals(one, new Map([[s.index, index]])) });
+  b.emit({ ...again({ ...s, body: one }), axis: "serial", begin: blocks, end });
   return b.statements;
 }
 

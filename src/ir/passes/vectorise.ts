@@ -62,6 +62,8 @@ function vectorLoop(s: For, widths: readonly number[]): Stmt[] {
 
 /** Operations of a serial loop's body up to which several vectors may run through it side by side. */
 const INTERLEAVE_COST = 48;
+/** Registers that a vector's results on the way take besides what such a loop carries. */
+const TEMPORARIES = 2;
 
 /** Vectors side by side in a body without loops, by its operations: those of fewer wait for memory, not for results. */
 const SIDE_BY_SIDE: readonly { readonly below: number; readonly vectors: number }[] = [
@@ -90,7 +92,7 @@ function interleave(s: For, machine: VectorMachine): number {
   if (carried.size === 0 || recurrences.some((r) => costOf(r.body) > INTERLEAVE_COST)) return 1;
   const { begin, end } = s;
   const trips = begin.kind === "const" && end.kind === "const" ? end.value - begin.value : Number.POSITIVE_INFINITY;
-  return vectorsAbreast(carried.size, machine, trips / (machine.vectorBytes / 4));
+  return vectorsAbreast(carried.size + TEMPORARIES, machine, trips / (machine.vectorBytes / 4));
 }
 
 /** Vectors that go side by side through a serial loop, by the values that it carries; not more than there are. */

@@ -55,8 +55,8 @@ interface StepColumns {
 }
 
 /** What a step does to the advantage behind it: delta + factor x advantage. */
-const difference = inline((columns: StepColumns, t: number, nextValue: number) => {
-  const { rewards, values, terminated, truncated, finalValues, gamma, lambda, truncating } = columns;
+const difference = inline((columns: StepColumns, t: number, value: number, nextValue: number) => {
+  const { rewards, terminated, truncated, finalValues, gamma, lambda, truncating } = columns;
   const going = terminated[t]! === 0;
   let next = nextValue;
   let goesOn = going;
@@ -66,7 +66,7 @@ const difference = inline((columns: StepColumns, t: number, nextValue: number) =
     next = whole ? next : finalValue;
     goesOn = goesOn && whole;
   }
-  return { delta: rewards[t]! - values[t]! + (going ? gamma * next : 0), factor: goesOn ? gamma * lambda : 0 };
+  return { delta: rewards[t]! - value + (going ? gamma * next : 0), factor: goesOn ? gamma * lambda : 0 };
 });
 
 interface ChainColumns extends StepColumns {
@@ -88,7 +88,7 @@ const chain = inline(
     const { values, advantages, returns } = args;
     // The last step has no value behind it in the arrays.
     const last = from + steps - 1;
-    let advantage = difference(args, last, lastValue).delta;
+    let advantage = difference(args, last, values[last]!, lastValue).delta;
     const store = (t: number): void => {
       advantages[t] = advantage;
       returns[t] = advantage + values[t]!;
@@ -96,14 +96,14 @@ const chain = inline(
     store(last);
     for (let i = 0; i < few; i++) {
       const t = last - 1 - i;
-      const { delta, factor } = difference(args, t, values[t + 1]!);
+      const { delta, factor } = difference(args, t, values[t]!, values[t + 1]!);
       advantage = delta + factor * advantage;
       store(t);
     }
     const end = last - few;
     scan(steps - 1 - few, (i) => {
       const t = end - 1 - i;
-      const { delta, factor } = difference(args, t, values[t + 1]!);
+      const { delta, factor } = difference(args, t, values[t]!, values[t + 1]!);
       advantage = delta + factor * advantage;
       store(t);
     });
@@ -139,7 +139,7 @@ const rows = new Variants((type, truncating) =>
 );
 
 /** Steps that all environments take before the next ones: rows that lie far apart are met while they are near. */
-const TILE = 16;
+const TILE = 4;
 
 /** Environments as neighbours: each is a lane with its own chain. */
 const lanes = new Variants((type, truncating) =>
@@ -151,7 +151,7 @@ const lanes = new Variants((type, truncating) =>
       const last = ((rewards.length / environments) | 0) - 1;
       parallel(environments, (e) => {
         const at = last * environments + e;
-        const { delta } = difference(args, at, lastValues[e]!);
+        const { delta } = difference(args, at, values[at]!, lastValues[e]!);
         advantages[at] = delta;
         returns[at] = delta + values[at]!;
       });
@@ -161,11 +161,12 @@ const lanes = new Variants((type, truncating) =>
           let nextValue = values[end * environments + e]!;
           for (let k = 0; k < count; k++) {
             const at = (end - 1 - k) * environments + e;
-            const { delta, factor } = difference(args, at, nextValue);
+            const value = values[at]!;
+            const { delta, factor } = difference(args, at, value, nextValue);
             advantage = delta + factor * advantage;
-            nextValue = values[at]!;
             advantages[at] = advantage;
-            returns[at] = advantage + nextValue;
+            returns[at] = advantage + value;
+            nextValue = value;
           }
         });
       };
