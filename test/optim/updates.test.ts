@@ -34,14 +34,9 @@ const faults = (of: readonly Case[], mode: Mode): string[] =>
 /** Whole updates are many operations: one case of each is enough for ways to run that take long. */
 const takesLong = (mode: Mode): boolean => isCutShort(mode) || (mode.eager === true && !IS_FULL);
 
-/** An update has some hundred kernels, each of which is a run of the C compiler operation by operation: two stand for all. */
-const SINGLY: readonly string[] = ["a2c_update", "grpo_step_bigram"];
-const modesOf = (op: string): readonly Mode[] =>
-  GOLDEN_MODES.filter(({ target, eager }) => target !== "native" || !eager || SINGLY.includes(op));
-
 describe("golden updates", () => {
   for (const op of Object.keys(UPDATES))
-    for (const mode of modesOf(op))
+    for (const mode of GOLDEN_MODES)
       test(`${op}: ${JSON.stringify(mode)}`, () => {
         const own = cases.filter((one) => one.op === op);
         expect(own.length).toBeGreaterThan(0);

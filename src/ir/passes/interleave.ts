@@ -2,7 +2,8 @@
  * @file The interleave pass: rows of a few numbers, one for each lane, are stored as they lie in memory.
  *
  * The vectoriser stores column k of all lanes' rows with a stride: one element at a time. Where the columns of a row are
- * all stored in one list of statements, their vectors are shuffled into rows here, and stored side by side.
+ * all stored in one list of statements, or neighbours among those of a long row, their vectors are shuffled into rows
+ * here, and stored side by side: a matrix is turned.
  */
 import { add, assign, constant, get, i32, lane, local, shuffle, store } from "../build.ts";
 import type { Expr, Module, Stmt, Store } from "../nodes.ts";
@@ -15,10 +16,14 @@ const WIDTHS: ReadonlySet<number> = new Set([2, 3, 4, 6, 8]);
 /** The same for rows at places of their own: each is then stored by itself, as one vector. */
 const SCATTERED_WIDTH = 4;
 
+/** Neighbours in long rows that are stored together, as many as there are of these. */
+const NEIGHBOURS: readonly number[] = [8, 4];
+
 /** A store of one column: the row's first element, as an expression and as a key, and the column's number. */
 interface Column {
   readonly store: Store;
-  readonly width: number;
+  /** How many columns may be stored together, most first. */
+  readonly widths: readonly number[];
   readonly base: Expr;
   readonly key: string;
   readonly column: number;
@@ -32,7 +37,8 @@ function columnOf(s: Stmt): Column | undefined {
   const base = isSum ? index.a : index;
   const column = isSum && index.b.kind === "const" ? index.b.value : 0;
   const width = stride === undefined ? scatteredWidth(base) : stride.kind === "const" ? stride.value : 0;
-  return WIDTHS.has(width) ? { store: s, width, base, key: structuralKey(base), column } : undefined;
+  const widths = WIDTHS.has(width) ? [width] : NEIGHBOURS.filter((n) => n < width);
+  return widths.length > 0 ? { store: s, widths, base, key: structuralKey(base), column } : undefined;
 }
 /** Lanes with subscripts of their own store rows where these are multiples of a row that is a vector itself. */
 function scatteredWidth(base: Expr): number {
@@ -94,27 +100,38 @@ function separates(s: Stmt, { store: { buffer: b }, base }: Column): boolean {
 }
 const hasExit = (s: Stmt): boolean => s.kind === "exit" || stmtBodies(s).some((body) => body.some(hasExit));
 
-/** The positions of the other columns of the row that begins at `from`, if all are there and nothing is between. */
-function rowFrom(body: readonly Stmt[], from: number, first: Column): ReadonlyMap<number, Column> | undefined {
+/** The positions of columns that can be stored with the one at `from`, and nothing between forbids it. */
+function sameRow(body: readonly Stmt[], from: number, first: Column): ReadonlyMap<number, Column> {
   const found = new Map([[from, first]]);
   const seen = new Set([first.column]);
-  for (let at = from + 1; at < body.length && found.size < first.width; at++) {
+  for (let at = from + 1; at < body.length && found.size < (first.widths[0] as number); at++) {
     const s = body[at] as Stmt;
     const next = columnOf(s);
     const isNext = next && next.store.buffer === first.store.buffer && next.key === first.key && !seen.has(next.column);
     if (
       isNext &&
-      next.width === first.width &&
+      next.widths[0] === first.widths[0] &&
       next.store.value.lanes === first.store.value.lanes &&
-      !next.store.stride === !first.store.stride
+      sameStride(next.store, first.store)
     ) {
       found.set(at, next);
       seen.add(next.column);
-    } else if (separates(s, first)) return undefined;
+    } else if (separates(s, first)) break;
   }
-  const least = Math.min(...seen);
-  const whole = found.size === first.width && Math.max(...seen) - least === first.width - 1;
-  return whole ? found : undefined;
+  return found;
+}
+const strideOf = ({ stride }: Store): number | undefined => (stride?.kind === "const" ? stride.value : undefined);
+const sameStride = (a: Store, b: Store): boolean => !a.stride === !b.stride && strideOf(a) === strideOf(b);
+
+/** As many of them, counted from the first, as make a row or neighbours in one. */
+function rowFrom(body: readonly Stmt[], from: number, first: Column): ReadonlyMap<number, Column> | undefined {
+  const found = [...sameRow(body, from, first)];
+  for (const width of first.widths) {
+    const row = found.slice(0, width);
+    const columns = row.map(([, { column }]) => column);
+    if (row.length === width && Math.max(...columns) - Math.min(...columns) === width - 1) return new Map(row);
+  }
+  return undefined;
 }
 
 /** Stores a row's columns together, where the last of them was stored. */
@@ -134,11 +151,14 @@ function together(columns: readonly Column[], values: readonly Expr[]): Stmt[] {
     ),
   );
   const first = column === 0 ? base : add(base, constant("i32", column, base.lanes));
-  if (s.stride) return [...before, store(s.buffer, first, value, i32(1))];
+  const width = columns.length;
+  if (strideOf(s) === width) return [...before, store(s.buffer, first, value, i32(1))];
   const at = name(first);
-  const stores = Array.from({ length: at.lanes }, (_, l) => {
-    const row = Array.from({ length: SCATTERED_WIDTH }, (__, k) => l * SCATTERED_WIDTH + k);
-    return store(s.buffer, lane(l, at), shuffle(row, value), i32(1));
+  const apart = strideOf(s);
+  const placeOf = (l: number): Expr => (apart === undefined ? lane(l, at) : add(at, i32(l * apart)));
+  const stores = Array.from({ length: s.value.lanes }, (_, l) => {
+    const row = Array.from({ length: width }, (__, k) => l * width + k);
+    return store(s.buffer, placeOf(l), shuffle(row, value), i32(1));
   });
   return [...before, ...stores];
 }

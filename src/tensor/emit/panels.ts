@@ -33,6 +33,9 @@ const SEVERAL_LINES = 4 * LINE_ELEMENTS;
 const PACKED_TILES = 4;
 const PACKED_TILES_OF_LINES = 8;
 
+/** Lanes from which on eight columns are turned at a time. */
+const WIDE_LANES = 8;
+
 /** The same for a part, of which few columns are taken at a time. */
 const NEAR_IN_PART = 16_384;
 
@@ -62,19 +65,36 @@ interface Panels {
 
 /** Packs; then a few tiles of rows at a time go through all panels. */
 function throughPanels(job: Job, panels: Panels): RowsOf {
-  const { b, node, context, inner, from } = job;
+  const copy = scratch(job, `panels${panels.first}_`, panels.panels * job.inner * panels.width);
+  pack(job, panels, copy);
+  return (own) => chunksOfRows(own, panels, copy);
+}
+
+function pack({ b, node, context, inner, from, machine }: Job, panels: Panels, copy: Scratch): void {
   const { first, panels: count, width } = panels;
-  const copy = scratch(job, `panels${first}_`, count * inner * width);
-  b.for("p", { begin: i32(0), end: i32(count), axis: "parallel" }, (p) => {
+  const write = (p: Expr, k: Expr, j: Expr, beside = 0): void => {
+    const column = plus(plus(times(p, width), j), i32(first + beside));
+    const value = new Elements(b, context).at(node.b, bySubscripts([plus(from, k), column]));
+    const row = plus(plus(copy.base, times(p, inner * width)), times(k, width));
+    b.store(copy.buffer, plus(plus(row, j), i32(beside)), value);
+  };
+  const asItLies = (p: Expr): void => {
     b.for("k", { begin: i32(0), end: i32(inner) }, (k) => {
-      b.for("j", { begin: i32(0), end: i32(width), axis: "parallel" }, (j) => {
-        const column = plus(plus(times(p, width), j), i32(first));
-        const value = new Elements(b, context).at(node.b, bySubscripts([plus(from, k), column]));
-        b.store(copy.buffer, plus(plus(plus(copy.base, times(p, inner * width)), times(k, width)), j), value);
+      b.for("j", { begin: i32(0), end: i32(width), axis: "parallel" }, (j) => write(p, k, j));
+    });
+  };
+  // Neighbours in memory are rows of the copy: a few columns at a time are turned in registers.
+  const strip = machine.lanes >= WIDE_LANES ? 8 : 4;
+  const turned = (p: Expr): void => {
+    b.for("strip", { begin: i32(0), end: i32(width / strip) }, (at) => {
+      const j = b.let("column", times(at, strip));
+      b.for("k", { begin: i32(0), end: i32(inner), axis: "parallel" }, (k) => {
+        for (let c = 0; c < strip; c++) write(p, k, j, c);
       });
     });
-  });
-  return (own) => chunksOfRows(own, panels, copy);
+  };
+  const panel = isTurned(node.b) && width % strip === 0 ? turned : asItLies;
+  b.for("p", { begin: i32(0), end: i32(count), axis: "parallel" }, panel);
 }
 
 /** What is done for each panel. */
