@@ -49,6 +49,9 @@ export function availability(name: TargetName): Availability {
   return found;
 }
 
+/** The targets that this process has asked for so far. */
+export const usedTargets = (): readonly TargetName[] => [...made.keys()];
+
 export interface Choice {
   readonly target: Target;
   /** Why this one, in words. */
