@@ -5,9 +5,10 @@
  *
  * Hundreds of modules take as long to find and read as small runs take to train, and compiling their functions takes as
  * long again. What the engine compiled is kept with all else that is kept between runs, per command, in a folder that
- * must be private; the engine accepts it from its own version with the same flags only. It is kept anew when a run used
- * a target that the earlier ones did not, since such a run went through other code. Nothing of this changes what a
- * command does: without a folder to keep things in, it starts more slowly.
+ * must be private; the engine accepts it from its own version with the same flags only, so flags that a target would set
+ * later are set before. It is kept anew when a run used a target that the earlier ones did not, since such a run went
+ * through other code. Nothing of this changes what a command does: without a folder to keep things in, it starts more
+ * slowly.
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -17,6 +18,7 @@ import { fileURLToPath } from "node:url";
 import { cachedDataVersionTag } from "node:v8";
 import { Script } from "node:vm";
 import { LibraryCache } from "../targets/native/cache.ts";
+import { setLastingFlags } from "../targets/wasm/flags.ts";
 import type { main } from "./program.ts";
 
 /** What the bundle exports. */
@@ -69,8 +71,10 @@ function keep(
 
 /** Compiles the bundle; what is compiled by the end of the process is kept. */
 function compile(file: string, source: string, version: string, ran: () => readonly string[]): Wrapper {
+  setLastingFlags();
   const cache = openCache();
-  const key = [version, cachedDataVersionTag(), process.version, process.arch, process.argv[2] ?? ""].join(" ");
+  const tag = cachedDataVersionTag();
+  const key = [version, tag, process.version, process.arch, process.argv[2] ?? ""].join(" ");
   const bytes = cache?.readBytes(key);
   const kept = bytes && unpacked(bytes);
   const script = new Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
@@ -79,7 +83,7 @@ function compile(file: string, source: string, version: string, ran: () => reado
   });
   const valid = script.cachedDataRejected ? undefined : kept;
   process.on("exit", (code) => {
-    if (cache && code === 0) keep(cache, key, script, valid, ran());
+    if (cache && code === 0 && cachedDataVersionTag() === tag) keep(cache, key, script, valid, ran());
   });
   return script.runInThisContext();
 }

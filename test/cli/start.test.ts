@@ -54,7 +54,12 @@ describe("the command", () => {
     expect(identity(file)).toBe(written);
     expect((await train("wasm")).code).toBe(0);
     expect(kept()).toEqual([file]);
-    expect(identity(file)).not.toBe(written);
+    const anew = identity(file);
+    expect(anew).not.toBe(written);
+    for (const target of ["js", "wasm"]) {
+      expect((await train(target)).code).toBe(0);
+      expect(identity(file), target).toBe(anew);
+    }
   });
 
   test("keeps nothing of runs that fail", async () => {
