@@ -72,6 +72,7 @@ async function bundleCommand() {
     outfile: join(cli, "bundle.cjs"),
     // Paths in comments are the same wherever and whenever it is built.
     absWorkingDir: folder,
+    preserveSymlinks: true,
     bundle: true,
     platform: "node",
     format: "cjs",
