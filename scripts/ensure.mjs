@@ -17,6 +17,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const BUNDLER = join(ROOT, "scripts", "bundle.mjs");
 const STAMP = join(ROOT, "dist", ".stamp");
 const MINIMUM_NODE = [20, 19];
 
@@ -91,8 +92,8 @@ function filesUnder(folder) {
 /** A digest of all that dist/ is made from. */
 function sourceHash() {
   const hash = createHash("sha256");
-  const settings = ["tsconfig.json", "tsconfig.build.json", "package-lock.json"].map((name) => join(ROOT, name));
-  for (const file of [...filesUnder(join(ROOT, "src")), ...settings]) {
+  const settings = ["tsconfig.json", "tsconfig.build.json", "package.json", "package-lock.json", "scripts/bundle.mjs"];
+  for (const file of [...filesUnder(join(ROOT, "src")), ...settings.map((name) => join(ROOT, name))]) {
     hash
       .update(`${relative(ROOT, file).replaceAll("\\", "/")}\0`)
       .update(readFileSync(file))
@@ -116,6 +117,8 @@ function build(force, lenient) {
     rmSync(fresh, { recursive: true, force: true });
     fail("the build failed: see the lines above");
   }
+  const bundled = spawnSync(process.execPath, [BUNDLER, fresh], { cwd: ROOT, stdio: ["ignore", 2, 2] }).status === 0;
+  if (!bundled) say("the command could not be bundled: it works, and starts more slowly");
   // Without a stamp the next run builds again.
   if (built) writeFileSync(join(fresh, ".stamp"), wanted);
   rmSync(join(ROOT, "dist"), { recursive: true, force: true });

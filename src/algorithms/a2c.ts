@@ -1,7 +1,7 @@
 /**
  * @file Advantage actor-critic (Mnih et al. 2016, the synchronous form): one step of RMSprop on every short rollout.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { type RmspropOptions, rmsprop } from "../optim/index.ts";
 import { constant, type Tensor } from "../tensor/index.ts";
 import { networkKeys } from "./actorCritic.ts";

@@ -4,7 +4,7 @@
  * They are separate networks, or two heads on one trunk. Images may go through convolutions first; numbers that stand
  * for one of several things become a row with a single 1.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { categorical, gaussian, multiDiscrete } from "../distributions/index.ts";
 import { choiceCount, EnvironmentError, maskSize, observationSize } from "../envs/define.ts";
 import type { VectorEnv } from "../envs/vector/face.ts";

@@ -3,7 +3,7 @@
  *
  * An algorithm adds its configuration and how it learns; everything else is the same for all of them.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { Numerics } from "../ir/pipeline.ts";
 import { Parameters } from "../nn/index.ts";
 import type { TargetName } from "../targets/target.ts";

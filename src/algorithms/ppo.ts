@@ -4,7 +4,7 @@
  * Rollout, bootstrap, advantages, permutations, epochs, minibatches, losses, clipping and Adam are recorded once, top to
  * bottom as below, and compiled whole. Where implementations differ there is a key; presets name their choices.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { EnvironmentError } from "../envs/define.ts";
 import { type AdamOptions, adam } from "../optim/index.ts";
 import { constant, permutation, randomKey, repeat, type State, state, type Tensor } from "../tensor/index.ts";

@@ -5,7 +5,7 @@
  * cut off are bootstrapped from the value of their last observation, those that ended for good from 0; `bootstrap`
  * "never" treats both as ended for good, as some references do.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { EnvironmentError, maskSize, observationSize } from "../envs/define.ts";
 import { randomKey, repeat, type State, state, type Tensor, where } from "../tensor/index.ts";
 import type { ActorCritic, Spaces } from "./actorCritic.ts";

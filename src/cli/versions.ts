@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 function manifestIn(folder: string): { readonly name?: string; readonly version?: string } | undefined {
   try {
@@ -13,7 +14,8 @@ function manifestIn(folder: string): { readonly name?: string; readonly version?
   }
 }
 
-export const ownVersion = (): string => manifestIn(join(import.meta.dirname, "..", ".."))?.version ?? "unknown";
+const OWN = fileURLToPath(new URL("../..", import.meta.url));
+export const ownVersion = (): string => manifestIn(OWN)?.version ?? "unknown";
 
 /** The version in the package.json above a module's file, null when the module is not there. */
 export function versionOf(name: string): string | null {

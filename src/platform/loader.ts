@@ -9,6 +9,7 @@ import { existsSync } from "node:fs";
 import { createRequire, register } from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { importModule, runningBundle } from "./bundle.ts";
 import { LockstepError } from "./errors.ts";
 
 /** A user's module that cannot be loaded. */
@@ -18,23 +19,22 @@ export class ModuleError extends LockstepError {
 
 /**
  * The hooks, as a module of their own: Node runs them in a thread that shares nothing with this one. `data` names the
- * stripper (none where Node strips types itself) and this package, to which `lockstep` leads when the user's folder
- * has none installed.
+ * stripper (none where Node strips types itself), this file, from whose package `lockstep` is taken when the user's
+ * folder has none installed, and the folders of the package's modules and, where this code is bundled, of those that
+ * stand for them.
  */
 const HOOKS = `
 import { readFile } from "node:fs/promises";
-let strip, own;
+let strip, own, modules, library;
 export async function initialize(data) {
-  own = data.own;
+  ({ own, modules, library } = data);
   strip = data.stripper && (await import(data.stripper)).default.transformSync;
 }
 export async function resolve(specifier, context, next) {
-  try {
-    return await next(specifier, context);
-  } catch (error) {
-    if (!/^lockstep(\\/|$)/.test(specifier)) throw error;
-    return next(specifier, { ...context, parentURL: own });
-  }
+  if (!/^lockstep(\\/|$)/.test(specifier)) return next(specifier, context);
+  const found = await next(specifier, context).catch(() => next(specifier, { ...context, parentURL: own }));
+  if (!library || !found.url.startsWith(modules)) return found;
+  return { ...found, url: library + found.url.slice(modules.length) };
 }
 export async function load(url, context, next) {
   if (!url.startsWith("file:") || !/\\.m?ts$/.test(new URL(url).pathname)) return next(url, context);
@@ -62,7 +62,9 @@ function registerHooks(): void {
   registered = true;
   const require = createRequire(import.meta.url);
   const stripper = stripsTypes() ? undefined : pathToFileURL(require.resolve("@swc/wasm-typescript")).href;
-  register(`data:text/javascript,${encodeURIComponent(HOOKS)}`, { data: { stripper, own: import.meta.url } });
+  const own = import.meta.url;
+  const data = { stripper, own, modules: new URL("../", own).href, library: runningBundle()?.library };
+  register(`data:text/javascript,${encodeURIComponent(HOOKS)}`, { data });
 }
 
 /** The exports of a module given by its path. */
@@ -73,7 +75,7 @@ export async function loadUserModule(path: string): Promise<{ readonly [name: st
   registerHooks();
   const address = pathToFileURL(file).href;
   try {
-    return (await import(/* @vite-ignore */ address)) as { readonly [name: string]: unknown };
+    return (await importModule(address)) as { readonly [name: string]: unknown };
   } catch (error) {
     if (error instanceof LockstepError) throw error;
     const reason = error instanceof Error ? error.message : String(error);

@@ -2,6 +2,7 @@
  * @file SVG pictures as PNG files, drawn by @resvg/resvg-js: an optional package, reached at run time, so that this file
  * loads where it is missing. Text is set in the fonts of the system.
  */
+import { importModule } from "./bundle.ts";
 import { LockstepError } from "./errors.ts";
 
 /** A picture cannot be drawn: the package is missing, or what it was given is no SVG. */
@@ -31,8 +32,7 @@ const firstLine = (error: unknown): string =>
 
 async function load(name: string): Promise<Resvg> {
   try {
-    // The name is not a constant here on purpose: bundlers for browsers leave such imports alone.
-    return (await import(name)) as Resvg;
+    return (await importModule(name)) as Resvg;
   } catch (error) {
     throw new PngError(
       `PNG pictures need the package ${name}, which cannot be loaded (${firstLine(error)}); ` +

@@ -9,6 +9,7 @@ import { LockstepError } from "../platform/errors.ts";
 import { didYouMean } from "../platform/suggest.ts";
 import { createJsTarget } from "../targets/js/index.ts";
 import { createNativeTarget, openNotes } from "../targets/native/index.ts";
+import type { NotesOfVersion } from "../targets/plans.ts";
 import type { Target, TargetName } from "../targets/target.ts";
 import { createWasmTarget } from "../targets/wasm/index.ts";
 import { heap } from "./heap.ts";
@@ -32,9 +33,11 @@ export function defaultThreads(): number {
   return coreCount();
 }
 
+const notesOf = (name: TargetName): NotesOfVersion | undefined => (inNode ? openNotes(name) : undefined);
+
 const MAKERS: { readonly [N in TargetName]: () => Availability } = {
-  js: () => ({ target: createJsTarget(heap().memory) }),
-  wasm: () => createWasmTarget({ memory: heap().memory, kept: inNode ? openNotes("wasm") : undefined }),
+  js: () => ({ target: createJsTarget(heap().memory, notesOf("js")) }),
+  wasm: () => createWasmTarget({ memory: heap().memory, kept: notesOf("wasm") }),
   native: () => createNativeTarget({ memory: heap().memory, threads: defaultThreads() }),
 };
 const made = new Map<TargetName, Availability>();
@@ -48,6 +51,9 @@ export function availability(name: TargetName): Availability {
   }
   return found;
 }
+
+/** The targets that this process has asked for so far. */
+export const usedTargets = (): readonly TargetName[] => [...made.keys()];
 
 export interface Choice {
   readonly target: Target;

@@ -7,12 +7,29 @@
  */
 import { type ExactText, exactText } from "../ir/exact.ts";
 import type { Buffer, Site } from "../ir/nodes.ts";
+import { eachStmt } from "../ir/walk.ts";
 import type { ArenaLayout, Origin } from "./target.ts";
 
 /** One line each for texts, kept between processes; a note that is damaged is none. */
 export interface Notes {
   readNote(text: string): string | undefined;
   writeNote(text: string, noted: string): void;
+}
+
+/** Where plans are kept between processes, and what tells this code from other versions that keep some. */
+export interface NotesOfVersion {
+  readonly notes: Notes;
+  readonly version: string;
+}
+
+/** Statements from which on a program is large: making its code takes longer than reading it. */
+const LARGE_STATEMENTS = 40;
+export function isLarge({ module }: Origin): boolean {
+  let count = 0;
+  eachStmt(module.entry.body, () => {
+    count++;
+  });
+  return count >= LARGE_STATEMENTS;
 }
 
 /** How a module was compiled: what the runtime needs to know, and the target's own. */

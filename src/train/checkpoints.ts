@@ -5,7 +5,7 @@
  * entry without a valid JSON file does not exist, whenever a process is killed. Files may come from anywhere: sizes,
  * forms and hashes are checked before anything is used.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { type FileTensor, readTensors, TensorFileError, writeTensors } from "../nn/safetensors.ts";
 import { LockstepError } from "../platform/errors.ts";
 import { DRAFT, disk, FileError, type FileStore } from "../platform/files.ts";

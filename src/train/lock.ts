@@ -5,7 +5,7 @@
  * for those of others: one of a process that is gone is removed, one of a process that runs means to go away again. As
  * everyone writes before looking, two can never both stay.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { LockstepError } from "../platform/errors.ts";
 import type { FileStore } from "../platform/files.ts";
 import { ownProcess, type ProcessIdentity, runs } from "../platform/processes.ts";

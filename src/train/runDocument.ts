@@ -3,7 +3,7 @@
  *
  * It may come from anywhere: forms and sizes are checked when it is read.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { Spaces } from "../algorithms/actorCritic.ts";
 import type { Algorithm } from "../algorithms/algorithm.ts";
 import { type AlgorithmKind, algorithmKind, type Playground } from "../algorithms/registry.ts";

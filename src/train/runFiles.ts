@@ -4,7 +4,7 @@
  * Folders may come from anywhere: sizes and forms are checked, and what does not fit is named with its file. A run that
  * is still going on, or was killed, has no summary yet and may end in a torn line; it can be read all the same.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { LockstepError } from "../platform/errors.ts";
 import { listFolder, readWhole } from "../platform/files.ts";
 import { parseRecords, RecordError } from "./loggers/jsonl.ts";

@@ -1,7 +1,7 @@
 /**
  * @file Forms that several files of a run have in common, as they are checked when they are read.
  */
-import { z } from "zod";
+import * as z from "zod";
 
 export const count = z.int().min(0);
 /** A number as JSON holds it: what is not finite is null there, and comes back as NaN. */

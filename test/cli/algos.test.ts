@@ -2,7 +2,7 @@
  * @file `lockstep algos`: every key with its default, what fits it, and names that are not known.
  */
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { ALGORITHMS, algorithmKind } from "../../src/algorithms/registry.ts";
 import { algos, keysOf } from "../../src/cli/algos.ts";
 import { styleFor } from "../../src/cli/text.ts";

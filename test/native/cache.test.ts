@@ -198,6 +198,33 @@ describe("entries", () => {
   });
 });
 
+describe("bytes", () => {
+  it("are found by their text until they are changed or cut", () => {
+    const bytes = Uint8Array.from({ length: 100 }, (_, k) => k);
+    open().writeBytes("one", bytes);
+    open().writeBytes("two", bytes.subarray(1));
+    expect(open().readBytes("one")).toEqual(Buffer.from(bytes));
+    expect(open().readBytes("two")).toEqual(Buffer.from(bytes.subarray(1)));
+    expect(open().readBytes("three")).toBeUndefined();
+    const files = readdirSync(open().folder).map((name) => join(open().folder, name));
+    const [first = "", second = ""] = files;
+    const before = readFileSync(first);
+    writeFileSync(first, readFileSync(second));
+    truncateSync(second, 20);
+    expect([open().readBytes("one"), open().readBytes("two")]).toEqual([undefined, undefined]);
+    writeFileSync(first, before);
+    expect([open().readBytes("one"), open().readBytes("two")].filter((found) => found !== undefined)).toHaveLength(1);
+  });
+
+  it("go when others need their place", () => {
+    open(1000).writeBytes("one", new Uint8Array(900));
+    const other = open(1000);
+    other.writeBytes("two", new Uint8Array(900));
+    other.evict();
+    expect([other.readBytes("one"), other.readBytes("two")?.length]).toEqual([undefined, 900]);
+  });
+});
+
 describe("compiler", () => {
   it("is CC when that is set, with its words and flags told apart", () => {
     const tool = join(root.path, "mycc");

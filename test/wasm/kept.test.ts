@@ -1,5 +1,5 @@
 /**
- * @file Kept modules: what was compiled before is found without lowering, does the same, and is found by nothing else.
+ * @file Kept modules of WebAssembly, and kept texts of JavaScript: what was compiled before is found without lowering, does the same, and is found by nothing else.
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,6 +9,7 @@ import { add, Builder, buffer, constant, func, i32, lengthOf, load, mul, store }
 import type { Buffer, Module } from "../../src/ir/nodes.ts";
 import { heap } from "../../src/runtime/heap.ts";
 import { Program, type ProgramOptions } from "../../src/runtime/program.ts";
+import { createJsTarget } from "../../src/targets/js/index.ts";
 import { openNotes } from "../../src/targets/native/index.ts";
 import type { Target } from "../../src/targets/target.ts";
 import { createWasmTarget, wasmFeatures } from "../../src/targets/wasm/index.ts";
@@ -22,6 +23,13 @@ function open(version = "one", features = wasmFeatures()): Target {
   if (!made.target) throw new Error(made.reason);
   return made.target;
 }
+function openJs(): Target {
+  return createJsTarget(heap().memory, openNotes("js", { ...process.env, LOCKSTEP_CACHE: root.path }, "one"));
+}
+const OPENED = [
+  ["wasm", () => open()],
+  ["js", openJs],
+] as const;
 const notes = (): string[] => readdirSync(join(root.path, "wasm")).map((name) => join(root.path, "wasm", name));
 
 /** So many loops, each of which adds a state and an entry of a table to all elements; `beyond` reaches behind the last. */
@@ -53,7 +61,7 @@ function outcome(target: Target, options = OPTIONS, made = repeated(LARGE)): num
 }
 
 describe("a module", () => {
-  it("is found by another target, with the same state, tables, threads and source", () => {
+  it.each(OPENED)("is found by another target, with the same state, tables, threads and source: %s", (_, open) => {
     const [first, second] = [open(), open()];
     const expected = outcome(first);
     const compile = vi.spyOn(second, "compile");
@@ -64,7 +72,7 @@ describe("a module", () => {
     expect(sources[1]).toBe(sources[0]);
   });
 
-  it("tells faults as lowering would have told them", () => {
+  it.each(OPENED)("tells faults as lowering would have told them: %s", (_, open) => {
     const message = (target: Target): string => {
       try {
         outcome(target, OPTIONS, repeated(LARGE, 1));

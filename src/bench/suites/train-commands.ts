@@ -9,7 +9,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { z } from "zod";
+import * as z from "zod";
 import { median } from "../../stats/index.ts";
 import type { TargetName } from "../../targets/target.ts";
 import { readRun } from "../../train/runFiles.ts";

@@ -10,9 +10,10 @@ import { arrayName, viewArray } from "../../ir/arrays.ts";
 import { IrError } from "../../ir/build.ts";
 import type { Buffer, For, Func, Label, Local, Module, Stmt } from "../../ir/nodes.ts";
 import { fmaValue, mulHigh, nearestEven, saturateI32, saturateU32 } from "../../ir/scalar.ts";
-import type { DType } from "../../ir/types.ts";
+import type { DType, StorageType } from "../../ir/types.ts";
 import { assignedLocals, functionsOf, usedBuffers } from "../../ir/walk.ts";
-import type { Entry, Executable, Lowered, Target } from "../target.ts";
+import { isLarge, type NotesOfVersion, PlanStore } from "../plans.ts";
+import type { Entry, Executable, KeptPrograms, Lowered, Origin, Prepared, Target } from "../target.ts";
 import { expressionText, type Naming } from "./expressions.ts";
 import { pairIterations } from "./pairs.ts";
 
@@ -199,27 +200,36 @@ const RESERVED = [
   ...Object.keys(HELPERS),
 ];
 
+/** A compiled program: its text, and where in the arena the arrays lie that it asks for, in their order. */
+interface Image {
+  readonly text: string;
+  readonly views: readonly { readonly storage: StorageType; readonly offset: number; readonly length: number }[];
+}
+
+function imageOf({ module, arena }: Lowered): Image {
+  const code = new ModuleText(pairIterations(module));
+  const text = code.text();
+  const views = code.arena.map((b) => {
+    return { storage: b.storage, offset: arena.offsets.get(b) as number, length: b.length as number };
+  });
+  return { text, views };
+}
+
 class JsExecutable implements Executable {
   readonly scratchBytes = 0;
-  readonly #text: string;
-  readonly #arena: readonly Buffer[];
-  readonly #lowered: Lowered;
+  readonly image: Image;
   readonly #memory: WebAssembly.Memory;
-  constructor(lowered: Lowered, memory: WebAssembly.Memory) {
-    const module = new ModuleText(pairIterations(lowered.module));
-    this.#text = module.text();
-    this.#arena = module.arena;
-    this.#lowered = lowered;
+  constructor(image: Image, memory: WebAssembly.Memory) {
+    this.image = image;
     this.#memory = memory;
   }
 
   instantiate(arena: number): Entry {
     const inArena = (_name: string, k: number): ArrayBufferView => {
-      const b = this.#arena[k] as Buffer;
-      const offset = arena + (this.#lowered.arena.offsets.get(b) as number);
-      return viewArray(b.storage, this.#memory.buffer, offset, b.length as number);
+      const { storage, offset, length } = this.image.views[k] as Image["views"][number];
+      return viewArray(storage, this.#memory.buffer, arena + offset, length);
     };
-    const make = new Function("helpers", "inArena", this.#text) as (
+    const make = new Function("helpers", "inArena", this.image.text) as (
       helpers: typeof HELPERS,
       inArena: (name: string, k: number) => ArrayBufferView,
     ) => (...args: (ArrayBufferView | number)[]) => number;
@@ -227,14 +237,38 @@ class JsExecutable implements Executable {
   }
 
   source(): string {
-    return this.#text;
+    return this.image.text;
   }
 }
 
-export function createJsTarget(memory: WebAssembly.Memory): Target {
+/** Texts of large programs, found by what they were made from. */
+class KeptTexts implements KeptPrograms {
+  readonly #plans: PlanStore<Image>;
+  readonly #memory: WebAssembly.Memory;
+  constructor({ notes, version }: NotesOfVersion, memory: WebAssembly.Memory) {
+    this.#plans = new PlanStore(notes, [version]);
+    this.#memory = memory;
+  }
+
+  find(origin: Origin): Prepared | undefined {
+    const plan = isLarge(origin) ? this.#plans.find(origin) : undefined;
+    if (!plan) return undefined;
+    const { arena, sites, code } = plan;
+    return { executable: new JsExecutable(code, this.#memory), arena, sites };
+  }
+
+  keep(origin: Origin, { executable, arena, sites }: Prepared): void {
+    if (!(executable instanceof JsExecutable) || !isLarge(origin)) return;
+    this.#plans.keep(origin, { arena, sites, code: executable.image });
+  }
+}
+
+/** `kept` says where programs are kept between processes. */
+export function createJsTarget(memory: WebAssembly.Memory, kept?: NotesOfVersion): Target {
   return {
     name: "js",
     machine: { vectorBytes: 0, vectorRegisters: 0, fastFma: false, launches: true },
-    compile: (lowered) => new JsExecutable(lowered, memory),
+    compile: (lowered) => new JsExecutable(imageOf(lowered), memory),
+    kept: kept && new KeptTexts(kept, memory),
   };
 }

@@ -6,7 +6,8 @@
  * compared before use, and what does not match is built again. Writes go to a temporary name and are renamed. Of
  * several processes that want the same entry one builds and the others wait; should that one die or take very long,
  * another builds too, which is harmless as they make the same file. Notes are further files, found by the hash of a
- * text that they carry, with a hash of their own (../plans.ts says what they are for).
+ * text that they carry, with a hash of their own (../plans.ts says what they are for); so are bytes, which do not carry
+ * the text.
  */
 import { createHash, randomBytes } from "node:crypto";
 import {
@@ -75,6 +76,9 @@ function privateFolder(path: string): void {
 const sha256 = (data: string | Uint8Array): string => createHash("sha256").update(data).digest("hex");
 
 const HASH_LETTERS = 64;
+/** Bytes under a key, told from those under another by more than the name of their file. */
+const hashUnder = (key: string, bytes: Uint8Array): Uint8Array =>
+  createHash("sha256").update(key).update(bytes).digest();
 
 /** What goes into a library, and into its key. */
 interface Ingredients {
@@ -145,8 +149,11 @@ export class LibraryCache {
   }
 
   writeText(name: string, text: string): void {
+    this.#write(name, text);
+  }
+  #write(name: string, content: string | Uint8Array): void {
     const temporary = this.#temporary(name);
-    writeFileSync(temporary, text, { mode: 0o600 });
+    writeFileSync(temporary, content, { mode: 0o600 });
     renameSync(temporary, join(this.folder, name));
   }
 
@@ -203,6 +210,28 @@ export class LibraryCache {
     this.writeText(`${key}.note`, `${sha256(`${key} ${noted}`)}\n${noted}\n${text}`);
   }
 
+  /** The bytes that were kept under a text; undefined when there are none, or they are damaged. */
+  readBytes(text: string): Uint8Array | undefined {
+    const key = sha256(text);
+    try {
+      const file = readFileSync(this.#bytes(key));
+      const bytes = file.subarray(HASH_LETTERS / 2);
+      if (!file.subarray(0, HASH_LETTERS / 2).equals(hashUnder(key, bytes))) return undefined;
+      this.#inUse.add(key);
+      touch(this.#bytes(key));
+      return bytes;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Keeps bytes under a text. */
+  writeBytes(text: string, bytes: Uint8Array): void {
+    const key = sha256(text);
+    this.#inUse.add(key);
+    this.#write(basename(this.#bytes(key)), Buffer.concat([hashUnder(key, bytes), bytes]));
+  }
+
   #library(key: string): string {
     return join(this.folder, `${key}.so`);
   }
@@ -211,6 +240,9 @@ export class LibraryCache {
   }
   #note(key: string): string {
     return join(this.folder, `${key}.note`);
+  }
+  #bytes(key: string): string {
+    return join(this.folder, `${key}.bytes`);
   }
   #temporary(name: string): string {
     return join(this.folder, `${name}.${process.pid}.${randomBytes(6).toString("hex")}.tmp`);
@@ -278,7 +310,7 @@ export class LibraryCache {
         continue;
       }
       total += stat.size;
-      const key = /^([0-9a-f]{64})\.(so|c|note)$/.exec(name)?.[1];
+      const key = /^([0-9a-f]{64})\.(so|c|note|bytes)$/.exec(name)?.[1];
       if (key === undefined) continue;
       const entry = entries.get(key) ?? { bytes: 0, used: 0 };
       entries.set(key, { bytes: entry.bytes + stat.size, used: Math.max(entry.used, stat.mtimeMs) });
@@ -286,7 +318,8 @@ export class LibraryCache {
     for (const [key, { bytes }] of [...entries].sort((a, b) => a[1].used - b[1].used)) {
       if (total <= this.#limit) return;
       if (this.#inUse.has(key)) continue;
-      for (const path of [this.#record(key), this.#library(key), this.#note(key)]) rmSync(path, { force: true });
+      const files = [this.#record(key), this.#library(key), this.#note(key), this.#bytes(key)];
+      for (const path of files) rmSync(path, { force: true });
       total -= bytes;
     }
   }

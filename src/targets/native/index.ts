@@ -25,7 +25,7 @@ import { POOL_SOURCE, POOL_SYMBOL } from "./pool.ts";
 import { codeVersion } from "./version.ts";
 
 export { NativeBuildError, NativeUnavailableError } from "./errors.ts";
-export { type OpenNotes, openNotes } from "./notes.ts";
+export { openNotes } from "./notes.ts";
 
 export interface NativeOptions {
   /** The heap; must be shared, so that it never moves. */

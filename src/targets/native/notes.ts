@@ -2,23 +2,17 @@
  * @file Notes on disk for targets that make code without a compiler of the system: where they are, and by which version
  * of this code they are told apart.
  */
-import type { Notes } from "../plans.ts";
+import type { NotesOfVersion } from "../plans.ts";
 import { LibraryCache } from "./cache.ts";
 import { NativeUnavailableError } from "./errors.ts";
 import { codeVersion } from "./version.ts";
-
-/** The notes of a target, with the version of the code that writes them. */
-export interface OpenNotes {
-  readonly notes: Notes;
-  readonly version: string;
-}
 
 /** Undefined where nothing can be kept: there is no private folder, or this code has no version. */
 export function openNotes(
   target: string,
   env: Readonly<Record<string, string | undefined>> = process.env,
   version = codeVersion(),
-): OpenNotes | undefined {
+): NotesOfVersion | undefined {
   if (version === undefined) return undefined;
   try {
     const cache = LibraryCache.fromEnvironment(env, target);

@@ -2,13 +2,15 @@
  * @file What tells this code from other versions of itself, for entries of the cache that depend on it: the hash of the
  * very files from which passes and targets were loaded.
  *
- * Package versions do not change while code is being worked on, so nothing less will do. There is no version, and
- * nothing is kept by it, where the files are not those that run: sources that are transpiled on the way, bundles, and
- * files that were written after the process started.
+ * Package versions do not change while code is being worked on, so nothing less will do. The command's own bundle knows
+ * its hash, which is taken of the very text that runs. There is no version, and nothing is kept by it, where the files
+ * are not those that run: sources that are transpiled on the way, other bundles, and files that were written after the
+ * process started.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { runningBundle } from "../../platform/bundle.ts";
 
 /** Everything that stands between a module of IR and a library. */
 const FOLDERS: readonly string[] = ["ir", "platform", "runtime", "targets"];
@@ -43,6 +45,8 @@ let found: { readonly version: string | undefined } | undefined;
 
 /** The version of the code that runs, or undefined where it cannot be told for certain. */
 export function codeVersion(): string | undefined {
+  const bundle = runningBundle();
+  if (bundle) return bundle.version;
   if (!found) {
     let version: string | undefined;
     try {

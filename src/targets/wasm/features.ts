@@ -10,6 +10,7 @@
  */
 import { engine } from "../../platform/engine.ts";
 import { branch, type FunctionRef, i32, loop, type Node, op, set, target, v128Words } from "./code.ts";
+import { atLeast, flagsKnown, setLastingFlags } from "./flags.ts";
 import { FunctionBuilder } from "./function.ts";
 import { encodeModule } from "./writer.ts";
 
@@ -24,22 +25,8 @@ export interface WasmFeatures {
   readonly wide: boolean;
 }
 
-/** V8 versions from which relaxed SIMD needs no flag, and from which the wide pass works. */
-const RELAXED_SHIPPED: readonly [number, number] = [11, 4];
+/** The version of V8 from which on the wide pass works. */
 const WIDE_SINCE: readonly [number, number] = [13, 6];
-/** The newest V8 whose flags are known. */
-const KNOWN_MAJOR = 14;
-
-const atLeast = ([major, minor]: readonly [number, number]): boolean =>
-  engine.v8[0] > major || (engine.v8[0] === major && engine.v8[1] >= minor);
-const flagsKnown = (): boolean => engine.v8[0] >= 11 && engine.v8[0] <= KNOWN_MAJOR;
-
-/**
- * Functions are optimised after this many bytes have been executed, instead of after 13 million: hot loops run at full
- * speed after a call or two. Optimising a function takes milliseconds on a core of its own, so what runs once over a few
- * elements, some ten microseconds, is left to the quick baseline compiler.
- */
-const TIERING = "--wasm-tiering-budget=100000";
 const WIDE = "experimental-wasm-revectorize";
 /** Everything is compiled by the optimising compiler, at once; and back to the engine's own ways. */
 const EAGER = ["--no-liftoff", "--no-wasm-lazy-compilation"] as const;
@@ -156,10 +143,7 @@ function probeWide(): boolean {
 }
 
 function detect(): WasmFeatures {
-  if (flagsKnown()) {
-    engine.setFlags(TIERING);
-    if (!atLeast(RELAXED_SHIPPED)) engine.setFlags("--experimental-wasm-relaxed-simd");
-  }
+  setLastingFlags();
   const simd = WebAssembly.validate(probeModule(v128Words(0)));
   const madd = simd ? probeMadd() : "missing";
   return {

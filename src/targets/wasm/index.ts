@@ -2,8 +2,7 @@
  * @file The WebAssembly target: lowered programs become modules of their own over the shared heap. Those of large programs
  * are kept where notes are; engines compile them anew.
  */
-import { eachStmt } from "../../ir/walk.ts";
-import { type Notes, PlanStore } from "../plans.ts";
+import { isLarge, type NotesOfVersion, PlanStore } from "../plans.ts";
 import type {
   CompileOptions,
   Entry,
@@ -35,8 +34,8 @@ export interface WasmTargetOptions {
   readonly vectorBytes?: number;
   /** Estimated operations from which on a launch uses several threads; for tests. */
   readonly minOperations?: number;
-  /** Where modules are kept between processes, and what tells this code from others that keep some. */
-  readonly kept?: { readonly notes: Notes; readonly version: string } | undefined;
+  /** Where modules are kept between processes. */
+  readonly kept?: NotesOfVersion | undefined;
 }
 
 /** v128 registers that a loop may fill on a machine with 16, one being the engine's. */
@@ -135,16 +134,6 @@ class WasmExecutable implements Executable {
 
 const sourceOf = ({ module, joined }: ProgramCode): string =>
   [module, ...(joined ? [joined] : [])].map(printModule).join("\n");
-
-/** Statements from which on a program is large: making its module takes longer than reading it. */
-const LARGE_STATEMENTS = 400;
-function isLarge({ module }: Origin): boolean {
-  let count = 0;
-  eachStmt(module.entry.body, () => {
-    count++;
-  });
-  return count >= LARGE_STATEMENTS;
-}
 
 /** Why there is no target, where the engine lacks something that all code needs. */
 export type WasmResult = { readonly target: Target } | { readonly target: undefined; readonly reason: string };

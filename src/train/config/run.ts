@@ -1,7 +1,7 @@
 /**
  * @file What every run is told, whatever the algorithm: what to train on, how long, where it runs, what it keeps.
  */
-import { z } from "zod";
+import * as z from "zod";
 
 /** Names become folders: no separators, nothing that leads elsewhere, nothing that a shell would have to quote. */
 const FOLDER_NAME = /^[A-Za-z0-9][A-Za-z0-9._+=@-]{0,119}$/;

@@ -4,7 +4,7 @@
  *
  * It works over any object schema of zod. Words are made from its JSON Schema, which is data of a known form.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { didYouMean } from "../../platform/suggest.ts";
 import { isMapping, type Mapping } from "./derived.ts";
 import { literalIn } from "./literals.ts";

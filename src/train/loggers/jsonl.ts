@@ -4,7 +4,7 @@
  * JSON has no NaN and no infinities; they stand as null and come back as NaN. A line counts when its line break is
  * there: a process that is killed while it writes leaves a torn last line, which readers leave out.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { LockstepError } from "../../platform/errors.ts";
 import type { EvaluationRecord, IterationRecord, Logger, RunRecord } from "../records.ts";
 import { count, evaluationOf, jsonFigure } from "../schemas.ts";

@@ -3,7 +3,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { UsageError } from "../../../src/platform/errors.ts";
 import {
   ConfigError,

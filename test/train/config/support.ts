@@ -1,7 +1,7 @@
 /**
  * @file An algorithm's schema and presets for the tests of configurations, and short ways to resolve one.
  */
-import { z } from "zod";
+import * as z from "zod";
 import {
   type ConfigFile,
   type ResolveOptions,
