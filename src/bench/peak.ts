@@ -6,7 +6,6 @@
  */
 import { add, Builder, buffer, fma, func, get, i32, load, store } from "../ir/build.ts";
 import type { Module } from "../ir/nodes.ts";
-import { vectorsAbreast } from "../ir/passes/vectorise.ts";
 import { f32 } from "../kernel/declare.ts";
 import { allocate, free } from "../kernel/kernel.ts";
 import { Program } from "../runtime/program.ts";
@@ -54,9 +53,9 @@ export interface Peak {
 export function peakOf(target: TargetName, threads = 1): Peak | undefined {
   const found = availability(target).target;
   if (!found) return undefined;
-  const { rows, lanes } = tileMachine(found, "fused");
+  const { rows, lanes, vectors } = tileMachine(found, "fused");
   const groups = threads === 1 ? GROUPS : GROUPS_PER_THREAD * threads;
-  const columns = lanes * vectorsAbreast(rows, found.machine) * groups;
+  const columns = lanes * vectors * groups;
   const made = new Program(chains(rows, columns), found, { threads, unchecked: false, numerics: "fused" });
   const [factors, sums] = [allocate(f32, 2), allocate(f32, rows * columns)];
   factors.set([0.5, 0.25]);

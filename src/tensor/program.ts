@@ -38,7 +38,9 @@ export interface TensorProgramOptions {
 export function tileMachine({ name, machine }: Target, numerics: Numerics): TileMachine {
   const lanes = Math.max(1, machine.vectorBytes / 4);
   const rows = tileRows(name, machine);
-  return { lanes, rows, vectors: vectorsAbreast(rows, machine), fused: numerics === "fused" };
+  // A sum for each row, and what the second factor holds.
+  const vectors = vectorsAbreast(rows + 1, machine);
+  return { lanes, rows, vectors, fused: numerics === "fused" };
 }
 /**
  * Rows of a tile of a matrix product. Of 16 registers 12 can hold sums; twice as many allow four vectors by four rows. An

@@ -8,7 +8,7 @@
 import { add, and, Builder, binary, get, i32, loadLanes, store, sub } from "../build.ts";
 import type { Buffer, Expr, For, Local, Module, Stmt } from "../nodes.ts";
 import { REDUCE_PARTIALS, SHARD_ALIGN } from "../types.ts";
-import { assignedLocals, eachStmt, withBodies } from "../walk.ts";
+import { assignedLocals, eachExpr, eachStmt, eachStmtExpr, withBodies } from "../walk.ts";
 import { costOf } from "./cost.ts";
 import { AffineForms, mayVectorise, readsArraysAround } from "./dependence.ts";
 import { exposedReads } from "./exposed.ts";
@@ -62,8 +62,6 @@ function vectorLoop(s: For, widths: readonly number[]): Stmt[] {
 
 /** Operations of a serial loop's body up to which several vectors may run through it side by side. */
 const INTERLEAVE_COST = 48;
-/** Registers that a vector's results on the way take besides what such a loop carries. */
-const TEMPORARIES = 2;
 
 /** Vectors side by side in a body without loops, by its operations: those of fewer wait for memory, not for results. */
 const SIDE_BY_SIDE: readonly { readonly below: number; readonly vectors: number }[] = [
@@ -92,12 +90,28 @@ function interleave(s: For, machine: VectorMachine): number {
   if (carried.size === 0 || recurrences.some((r) => costOf(r.body) > INTERLEAVE_COST)) return 1;
   const { begin, end } = s;
   const trips = begin.kind === "const" && end.kind === "const" ? end.value - begin.value : Number.POSITIVE_INFINITY;
-  return vectorsAbreast(carried.size + TEMPORARIES, machine, trips / (machine.vectorBytes / 4));
+  const vectors = carried.size + loadedVectors(s, recurrences);
+  return vectorsAbreast(vectors, machine, trips / (machine.vectorBytes / 4));
 }
 
-/** Vectors that go side by side through a serial loop, by the values that it carries; not more than there are. */
-export function vectorsAbreast(carried: number, { vectorRegisters }: VectorMachine, most = 4): number {
-  return [4, 2].find((n) => n <= most && n * (carried + 1) <= vectorRegisters) ?? 1;
+/** How many vectors the bodies of loops load, at least the one that they are about. */
+function loadedVectors(s: For, loops: readonly For[]): number {
+  const { shapes } = new LaneFacts(s);
+  let count = 0;
+  for (const { body } of loops)
+    eachStmt(body, (x) =>
+      eachStmtExpr(x, (e) =>
+        eachExpr(e, (part) => {
+          if (part.kind === "load" && shapes.of(part).kind !== "uniform") count++;
+        }),
+      ),
+    );
+  return Math.max(1, count);
+}
+
+/** Vectors that go side by side through a serial loop, by the registers that each needs; not more than there are. */
+export function vectorsAbreast(registers: number, { vectorRegisters }: VectorMachine, most = 4): number {
+  return [4, 2].find((n) => n <= most && n * registers <= vectorRegisters) ?? 1;
 }
 
 /** The partials of a reduction may fill one accumulator, not less than one. */
