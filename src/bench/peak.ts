@@ -53,7 +53,7 @@ export interface Peak {
 export function peakOf(target: TargetName, threads = 1): Peak | undefined {
   const found = availability(target).target;
   if (!found) return undefined;
-  const { rows, lanes, vectors } = tileMachine(found, "fused");
+  const { rows, lanes, vectors } = tileMachine(found, "fused", threads);
   const groups = threads === 1 ? GROUPS : GROUPS_PER_THREAD * threads;
   const columns = lanes * vectors * groups;
   const made = new Program(chains(rows, columns), found, { threads, unchecked: false, numerics: "fused" });

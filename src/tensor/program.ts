@@ -9,7 +9,7 @@ import { didYouMean } from "../platform/suggest.ts";
 import { heap } from "../runtime/heap.ts";
 import { checkThreads, openProgram } from "../runtime/open.ts";
 import type { Program } from "../runtime/program.ts";
-import { chooseTarget, type TargetChoice } from "../runtime/targets.ts";
+import { chooseTarget, defaultThreads, type TargetChoice } from "../runtime/targets.ts";
 import type { Machine, Target, TargetName } from "../targets/target.ts";
 import { kindOf, refuse } from "./build.ts";
 import { EagerRun } from "./eager.ts";
@@ -35,12 +35,12 @@ export interface TensorProgramOptions {
   readonly eager?: boolean;
 }
 
-export function tileMachine({ name, machine }: Target, numerics: Numerics): TileMachine {
+export function tileMachine({ name, machine }: Target, numerics: Numerics, threads: number): TileMachine {
   const lanes = Math.max(1, machine.vectorBytes / 4);
   const rows = tileRows(name, machine);
   // A sum for each row, and what the second factor holds.
   const vectors = vectorsAbreast(rows + 1, machine);
-  return { lanes, rows, vectors, fused: numerics === "fused" };
+  return { lanes, rows, vectors, fused: numerics === "fused", threads };
 }
 /**
  * Rows of a tile of a matrix product. Of 16 registers 12 can hold sums; twice as many allow four vectors by four rows. An
@@ -168,7 +168,7 @@ export class TensorProgram<O extends Outputs = Outputs> {
   #compile(): Compiled {
     const wiring = new Wiring(this.#ports, "arena");
     const steps = new Scheduler(this.#root, wiring, { fuse: true }).plan(this.#root);
-    const module = emitModule(this.name, steps, [...wiring.arrays.keys()], tileMachine(this.target, this.numerics));
+    const module = emitModule(this.name, steps, [...wiring.arrays.keys()], this.#machine);
     const program = openProgram(module, this.#options.target ?? "auto", threadsOf(this.#options));
     return { program, run: program.bind(argumentsOf(wiring.arrays)), steps, states: wiring.states };
   }
@@ -219,7 +219,7 @@ export class TensorProgram<O extends Outputs = Outputs> {
     return explained({ ...about, steps, bytes, times });
   }
   get #machine(): TileMachine {
-    return tileMachine(this.target, this.numerics);
+    return tileMachine(this.target, this.numerics, this.#options.threads ?? defaultThreads());
   }
   show(what: "ir" | "lowered" | "code"): string {
     return this.#load().program.show(what);

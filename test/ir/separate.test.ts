@@ -42,7 +42,7 @@ function lowered(shortFunctions: boolean): { readonly numbers: readonly number[]
   });
   const wiring = new Wiring(ports, "arena");
   const steps = new Scheduler(root, wiring, { fuse: true }).plan(root);
-  const machine = { lanes: 8, rows: 6, vectors: 2, fused: false };
+  const machine = { lanes: 8, rows: 6, vectors: 2, fused: false, threads: 1 };
   const module = lower(emitModule("step", steps, [...wiring.arrays.keys()], machine), {
     vectorBytes: 32,
     vectorRegisters: 16,

@@ -157,11 +157,11 @@ function interpreted(one: Case, machine: TileMachine, vectorRegisters: number): 
 
 /** Tiles of machines that are not this one: vectors of 16, 32 and 64 bytes, 16 and 32 registers, and none. */
 const MACHINES: readonly (readonly [TileMachine, number])[] = [
-  [{ lanes: 1, rows: 4, vectors: 1, fused: false }, 16],
-  [{ lanes: 4, rows: 4, vectors: 2, fused: false }, 16],
-  [{ lanes: 8, rows: 6, vectors: 2, fused: false }, 16],
-  [{ lanes: 16, rows: 4, vectors: 4, fused: false }, 32],
-  [{ lanes: 4, rows: 7, vectors: 4, fused: false }, 32],
+  [{ lanes: 1, rows: 4, vectors: 1, fused: false, threads: 1 }, 16],
+  [{ lanes: 4, rows: 4, vectors: 2, fused: false, threads: 1 }, 16],
+  [{ lanes: 8, rows: 6, vectors: 2, fused: false, threads: 1 }, 16],
+  [{ lanes: 16, rows: 4, vectors: 4, fused: false, threads: 1 }, 32],
+  [{ lanes: 4, rows: 7, vectors: 4, fused: false, threads: 1 }, 32],
 ];
 
 const shapes = fc.record({

@@ -86,7 +86,7 @@ export function checkPlan(
   const ports = new Map([...port("input", recorded.inputs), ...port("output", outputsOf(recorded.root))]);
   const wiring = new Wiring(ports, "arena");
   const steps = new Scheduler(recorded.root, wiring, { fuse: true }).plan(recorded.root);
-  const machine = tileMachine(chooseTarget("js").target, "unfused");
+  const machine = tileMachine(chooseTarget("js").target, "unfused", 2);
   const module = emitModule("checked", steps, [...wiring.arrays.keys()], machine);
   const work = floatOperationsOf(module.entry.body, (e) => (e.kind === "const" ? e.value : undefined));
   if (work > CHECKED_WORK) return undefined;

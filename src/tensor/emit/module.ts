@@ -1,18 +1,19 @@
 /**
  * @file From a plan to a module of IR: one loop nest after the other, as the entry function's body.
  */
-import { Builder, func, i32, mul } from "../../ir/build.ts";
-import type { Buffer, Expr, Func, Module, Site } from "../../ir/nodes.ts";
+import { Builder, func, get, i32 } from "../../ir/build.ts";
+import type { Buffer, Expr, Func, Module, Site, Stmt } from "../../ir/nodes.ts";
 import { entryWithin } from "../../ir/sites.ts";
 import type { Block, CallEffect, Node } from "../nodes.ts";
 import type { Location, RowStep, Step } from "../plan.ts";
 import { emitCumulate } from "./cumulate.ts";
-import { bySubscripts, type ElementContext, Elements } from "./elements.ts";
+import { bySubscripts, type ElementContext, Elements, plus, times } from "./elements.ts";
 import type { Window } from "./loops.ts";
 import { emitMap } from "./map.ts";
 import { prepareMatmul } from "./matmul.ts";
 import { emitReduce } from "./reduce.ts";
 import { emitScatter } from "./scatter.ts";
+import { type SharedRows, sharesOf, withSlots } from "./slots.ts";
 import type { TileMachine } from "./tiles.ts";
 
 /** Writes the steps of one plan. */
@@ -22,6 +23,7 @@ class ModuleEmitter {
   readonly #machine: TileMachine;
   readonly #iterations: Map<Block, Expr>;
   readonly #callees = new Map<Module, Func>();
+  readonly #groups: SharedRows[] = [];
 
   constructor(machine: TileMachine, iterations: ReadonlyMap<Block, Expr> = new Map()) {
     this.#machine = machine;
@@ -84,10 +86,22 @@ class ModuleEmitter {
   #rows(count: number, block: number, steps: readonly RowStep[]): void {
     const { b } = this;
     const prepared = steps.map((step) => this.#prepare(step));
-    b.for("rows", { begin: i32(0), end: i32(count / block), axis: "parallel" }, (at) => {
-      const first = b.let("first", mul(at, i32(block)));
-      for (const rows of prepared) rows({ number: at, first, count: block });
+    const shares = sharesOf(count / block, this.#machine.threads);
+    const turns = count / block / shares;
+    const [first, slot] = [b.local("first", "i32"), b.local("slot", "i32")];
+    const loop = b.for("share", { begin: i32(0), end: i32(shares), axis: "parallel" }, (share) => {
+      b.for("turn", { begin: i32(0), end: i32(turns) }, (turn) => {
+        const number = b.let("block", plus(times(share, turns), turn));
+        b.assign(first, times(number, block));
+        b.assign(slot, times(share, block));
+        for (const rows of prepared) rows({ number, first: get(first), count: block });
+      });
     });
+    this.#groups.push({ loop, steps, count, block, shares, first, slot });
+  }
+  /** What `write` emits, with everything where it has its place. */
+  body(write: () => void): readonly Stmt[] {
+    return withSlots(this.b.body(write), this.#groups);
   }
 
   #site(message: string): number {
@@ -125,6 +139,6 @@ export function emitModule(
   iterations?: ReadonlyMap<Block, Expr>,
 ): Module {
   const emitter = new ModuleEmitter(machine, iterations);
-  const body = emitter.b.body(() => emitter.steps(steps));
+  const body = emitter.body(() => emitter.steps(steps));
   return { name, entry: func(name, parameters, [], body), sites: emitter.sites };
 }

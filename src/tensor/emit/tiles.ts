@@ -20,6 +20,8 @@ export interface TileMachine {
   readonly rows: number;
   readonly vectors: number;
   readonly fused: boolean;
+  /** Threads that share work out: it changes where values lie, and no bit of them. */
+  readonly threads: number;
 }
 
 export const LINE_ELEMENTS = 16;
