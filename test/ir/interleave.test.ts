@@ -22,11 +22,12 @@ interface Shape {
 const SHAPES: readonly Shape[] = [
   // Two vectors of eight rows go side by side.
   { width: 4, columns: [0, 1, 2, 3], lanes: 2 * 8 * 4 },
-  { width: 12, columns: [2, 3, 4, 5], lanes: 4 },
+  { width: 16, columns: [2, 3, 4, 5], lanes: 4 },
   { width: 64, columns: [8, 9, 10, 11, 12, 13, 14, 15], lanes: 8 },
   { width: 20, columns: [7, 6, 5, 4, 3, 2, 1, 0], lanes: 8 },
-  { width: 11, columns: [0, 1, 2, 3, 4], lanes: 4 },
-  { width: 9, columns: [0, 2, 4, 6], lanes: 1 },
+  { width: 17, columns: [0, 1, 2, 3, 4], lanes: 4 },
+  { width: 5, columns: [0, 1, 2, 3, 4], lanes: 1 },
+  { width: 19, columns: [0, 2, 4, 6], lanes: 1 },
 ];
 
 /** Row k of `to` gets column c of the turned matrix `of` in column c. */

@@ -16,7 +16,8 @@ const WIDTHS: ReadonlySet<number> = new Set([2, 3, 4, 6, 8]);
 /** The same for rows at places of their own: each is then stored by itself, as one vector. */
 const SCATTERED_WIDTH = 4;
 
-/** Neighbours in long rows that are stored together, as many as there are of these. */
+/** Elements from which on rows are long: neighbours in them are stored together, as many as there are of these. */
+const LONG_ROW = 16;
 const NEIGHBOURS: readonly number[] = [8, 4];
 
 /** A store of one column: the row's first element, as an expression and as a key, and the column's number. */
@@ -37,7 +38,7 @@ function columnOf(s: Stmt): Column | undefined {
   const base = isSum ? index.a : index;
   const column = isSum && index.b.kind === "const" ? index.b.value : 0;
   const width = stride === undefined ? scatteredWidth(base) : stride.kind === "const" ? stride.value : 0;
-  const widths = WIDTHS.has(width) ? [width] : NEIGHBOURS.filter((n) => n < width);
+  const widths = WIDTHS.has(width) ? [width] : width < LONG_ROW ? [] : NEIGHBOURS;
   return widths.length > 0 ? { store: s, widths, base, key: structuralKey(base), column } : undefined;
 }
 /** Lanes with subscripts of their own store rows where these are multiples of a row that is a vector itself. */
