@@ -152,10 +152,9 @@ function together(columns: readonly Column[], values: readonly Expr[]): Stmt[] {
     ),
   );
   const first = column === 0 ? base : add(base, constant("i32", column, base.lanes));
-  const width = columns.length;
-  if (strideOf(s) === width) return [...before, store(s.buffer, first, value, i32(1))];
+  const [width, apart] = [columns.length, strideOf(s)];
+  if (apart === width) return [...before, store(s.buffer, first, value, i32(1))];
   const at = name(first);
-  const apart = strideOf(s);
   const placeOf = (l: number): Expr => (apart === undefined ? lane(l, at) : add(at, i32(l * apart)));
   const stores = Array.from({ length: s.value.lanes }, (_, l) => {
     const row = Array.from({ length: width }, (__, k) => l * width + k);

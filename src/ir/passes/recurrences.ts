@@ -48,9 +48,12 @@ const ordered = (n: number, pairs: Iterable<readonly [to: number, from: number]>
   return order;
 };
 
+/** Where number k of n lies, with the iterations or against them. */
+const along = (stride: Stride, n: number, k: number): number => (stride === 1 ? k : n - 1 - k);
+
 /** A block: runs are the lanes of vectors of two. */
 function blockSorting(stride: Stride): Sorting {
-  const place = (i: number): number => (stride === 1 ? i : SCAN_BLOCK - 1 - i);
+  const place = (i: number): number => along(stride, SCAN_BLOCK, i);
   const back = ordered(
     SCAN_BLOCK,
     range(SCAN_BLOCK).map((i) => [place(i), (i % SCAN_RUN) * RUNS + Math.floor(i / SCAN_RUN)]),
@@ -72,9 +75,9 @@ function blockSorting(stride: Stride): Sorting {
  * two iterations of those into the halves of a vector, a second one puts halves of both pairs of vectors together.
  */
 function wideSorting(stride: Stride): Sorting {
-  const laneOf = (i: number): number => (stride === 1 ? i : SCAN_BLOCK - 1 - i);
+  const laneOf = (i: number): number => along(stride, SCAN_BLOCK, i);
   /** Of a run among the four of a half. */
-  const place = (run: number): number => (stride === 1 ? run : SCAN_RUN - 1 - run);
+  const place = (run: number): number => along(stride, SCAN_RUN, run);
   const halves = (b: Builder, which: number, x: Expr, y: Expr): Expr => {
     const half = range(SCAN_RUN, which * SCAN_RUN);
     return b.let("halves", shuffle([...half, ...half.map((l) => l + SCAN_BLOCK)], x, y));
@@ -107,7 +110,7 @@ function wideSorting(stride: Stride): Sorting {
       );
       const order = ordered(2 * SCAN_BLOCK, places);
       return [0, 1].flatMap((half) => {
-        const which = stride === 1 ? half : 1 - half;
+        const which = along(stride, 2, half);
         const [x, y] = [halves(b, which, k0, k1), halves(b, which, k2, k3)];
         return [0, 1].map((v) => b.let("neighbours", shuffle(order.slice(v * SCAN_BLOCK, (v + 1) * SCAN_BLOCK), x, y)));
       });
@@ -143,14 +146,11 @@ export interface Prepared {
 }
 
 export function prepare(b: Builder, { sort, laneOf, vectors }: Sorting, maps: readonly LinearMap[]): Prepared {
-  const factors = sort(
-    b,
-    maps.map((m) => m.a),
-  );
-  const terms = sort(
-    b,
-    maps.map((m) => m.b),
-  );
+  const sortedOf = (part: keyof LinearMap): Expr[] => {
+    const vectors = maps.map((map) => map[part]);
+    return sort(b, vectors);
+  };
+  const [factors, terms] = [sortedOf("a"), sortedOf("b")];
   const runs = prefixes(b, factors.map((a, k) => ({ a, b: terms[k] as Expr })) as FourOf<LinearMap>);
   const last = runs.at(-1) as LinearMap;
   const half = (which: number): LinearMap => {

@@ -33,11 +33,11 @@ const SEVERAL_LINES = 4 * LINE_ELEMENTS;
 const PACKED_TILES = 4;
 const PACKED_TILES_OF_LINES = 8;
 
-/** Lanes from which on eight columns are turned at a time. */
-const WIDE_LANES = 8;
-
 /** The same for a part, of which few columns are taken at a time. */
 const NEAR_IN_PART = 16_384;
+
+/** Lanes from which on eight columns are turned at a time. */
+const WIDE_LANES = 8;
 
 /** Whether a second factor of so many columns is better packed. */
 export function isFar({ machine: { lanes, vectors, rows }, m, inner, parts }: Job, columns: number): boolean {

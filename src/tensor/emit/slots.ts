@@ -67,9 +67,10 @@ class Twins {
     eachStmt(loop.body, (s) => {
       if (s.kind === "assign" && s.local.dtype === "i32" && s.local !== first && this.#follows(s.value))
         this.#twins.set(s.local, local(s.local.name, "i32"));
-      // Their indices would have no twin.
-      const moves = s.kind === "for" && (this.#follows(s.begin) || this.#follows(s.end));
-      assertIr(!moves, () => `the loop ${s.kind === "for" ? s.index.name : ""} begins or ends with a block's rows`);
+      if (s.kind !== "for") return;
+      // Its index would have no twin.
+      const moves = this.#follows(s.begin) || this.#follows(s.end);
+      assertIr(!moves, () => `the loop ${s.index.name} begins or ends with a block's rows`);
     });
   }
   #follows(e: Expr): boolean {
