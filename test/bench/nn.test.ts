@@ -3,6 +3,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { gate } from "../../src/bench/gate.ts";
+import { type Reading, readingOf } from "../../src/bench/peak.ts";
 import { Recorder } from "../../src/bench/suite.ts";
 import { type NnSide, nnCase, nnCases } from "../../src/bench/suites/nn-cases.ts";
 import { measureLibraries } from "../../src/bench/suites/nn-script.ts";
@@ -87,6 +88,18 @@ describe("on wasm", () => {
     for (const side of sides) for (let k = 0; k < 3; k++) side.run();
     expect(sides[1]?.outputs()).toEqual(sides[0]?.outputs());
   });
+});
+
+test("the limit of memory is that of reading every number once", () => {
+  const made = readingOf("wasm", 1000) as Reading;
+  expect(made.numbers.length).toBeGreaterThanOrEqual(1000);
+  made.numbers.forEach((_, i) => {
+    made.numbers[i] = i % 7;
+  });
+  made.run();
+  const sum = (values: Float32Array): number => values.reduce((total, x) => total + x, 0);
+  expect(sum(made.sums)).toBe(sum(made.numbers));
+  made.dispose();
 });
 
 test("without peers the bars against libraries say what they need", async () => {

@@ -111,6 +111,12 @@ const SHAPES: readonly Case[] = [
   { m: 17, k: 300, n: 3, turned: "a" },
   { m: 5, k: 256, n: 48, turned: "ab" },
   { m: 70, k: 512, n: 160, turned: "a" },
+  // A single row and many columns: blocks of the inner axis, the last one shorter, and columns that fill no vector.
+  { m: 1, k: 64, n: 256, turned: "" },
+  { m: 1, k: 19, n: 131, turned: "" },
+  { m: 1, k: 4, n: 64, turned: "" },
+  { m: 1, k: 3, n: 64, turned: "" },
+  { m: 1, k: 33, n: 256, turned: "b" },
   // Few columns: several rows to a tile, a rest of them, all widths.
   { m: 1, k: 16, n: 1, turned: "" },
   { m: 7, k: 24, n: 5, turned: "b" },

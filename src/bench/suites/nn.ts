@@ -4,6 +4,7 @@
  */
 import type { TargetName } from "../../targets/target.ts";
 import { EXACT, gate } from "../gate.ts";
+import { readingOf } from "../peak.ts";
 import type { PythonPeers } from "../python.ts";
 import { fastestOf, type Recorder, type Samples, type Suite } from "../suite.ts";
 import { BenchTargets } from "../targets.ts";
@@ -31,6 +32,17 @@ const BARS: { readonly [name: string]: { readonly native: number; readonly wasm?
 };
 /** Larger batches have to be faster, by how much is not said. */
 const FASTER = /^(act|q values|SAC sample|TD3 act) (32|256)$/;
+
+/** Weights that the nearest cache does not hold, for one observation: nothing is faster than reading them. */
+const READ_ONCE = /^(SAC sample|TD3 act) 1$/;
+
+/** What reads as many numbers as there are parameters, on every target. */
+const readings = (sides: readonly NnSide[], targets: readonly TargetName[]) =>
+  sides.flatMap(({ parameters }, k) => {
+    const target = targets[k] as TargetName;
+    const made = readingOf(target, parameters.arena.array.length);
+    return made ? [{ ...made, target, framework: `${target}, reading its weights` }] : [];
+  });
 
 interface Run {
   readonly recorder: Recorder;
@@ -91,12 +103,18 @@ async function measureCase(run: Run, one: NnCase, sides: readonly NnSide[], peer
     first = firstOutputs(name, sides);
   });
   if (!agree) return;
+  const limits = READ_ONCE.test(name) ? readings(sides, targets) : [];
   const arms: Arm[] = [
     ...sides.map((side, k) => ({ framework: targets[k] as string, run: side.run })),
+    ...limits.map(({ framework, run }) => ({ framework, run })),
     ...peers.arms(name, expectedNn(one, first)),
   ];
   const samples = await recorder.workload({ name, category: "nn", params: { batch }, items: batch, arms });
   record(run, one, samples);
+  for (const { target, framework, dispose } of limits) {
+    recorder.compare(`${name}/${target}`, samples, target, framework);
+    dispose();
+  }
   for (const { program, parameters } of sides) {
     program.dispose();
     parameters.dispose();

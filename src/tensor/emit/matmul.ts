@@ -13,6 +13,7 @@ import type { Location, Work } from "../plan.ts";
 import { bySubscripts, type ElementContext, Elements, plus, productAdded, stored, times } from "./elements.ts";
 import { eachPart, type Window } from "./loops.ts";
 import { isFar, packed } from "./panels.ts";
+import { isSingleRow, singleRow } from "./row.ts";
 import { thin } from "./thin.ts";
 import {
   alone,
@@ -121,6 +122,7 @@ function part(job: Job, { number, first, count }: Window): void {
 /** Rows times the second factor as it lies; of a part, the columns of a tile stay in the nearest cache for all rows. */
 function asItLies(job: Job, columns: number): void {
   const { b, machine, parts } = job;
+  if (isSingleRow(job, columns)) return alone(job, () => singleRow(job, columnsFrom(job, i32(0), columns)));
   const width = machine.lanes * machine.vectors;
   if (parts === 1 || columns % width > 0) return rowsTimes(job, columnsFrom(job, i32(0), columns));
   b.for("panel", { begin: i32(0), end: i32(columns / width) }, (panel) => {
