@@ -224,9 +224,10 @@ const NARROW_COST = { least: 192, most: 1024 } as const;
 function widths(s: For, lanes: number, vectors: number): number[] {
   const { begin, end } = s;
   const trips = begin.kind === "const" && end.kind === "const" ? end.value - begin.value : Number.POSITIVE_INFINITY;
+  if (trips < lanes) return [lanes / 2, FEW_LANES].filter((n) => n >= FEW_LANES);
   const widest = vectors > 1 ? [lanes * vectors, lanes] : [lanes];
   const cost = costOf(s.body);
-  const isNarrow = trips < lanes || (cost >= NARROW_COST.least && cost <= NARROW_COST.most);
+  const isNarrow = cost >= NARROW_COST.least && cost <= NARROW_COST.most;
   return lanes > FEW_LANES && isNarrow ? [...widest, FEW_LANES] : widest;
 }
 

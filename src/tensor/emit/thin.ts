@@ -20,6 +20,8 @@ const ABREAST = 12;
 const MOST_ROWS = 4;
 /** Chains that go on together where columns are in vectors: engines load all factors before they multiply any. */
 const CHAINS = 4;
+/** Lanes that hold so few columns: longer vectors would reach far into the next rows. */
+const padded = (columns: number): number => (columns <= 4 ? 4 : 8);
 
 /** What computes the rows of a product with few columns; undefined where it has more. */
 export function thin(job: Job): RowsOf | undefined {
@@ -47,7 +49,7 @@ function zeros({ b, node: { dtype } }: Job, count: number): Local[] {
 function fewRows(job: Job): RowsOf {
   const { b, node, context, machine, m, n, inner } = job;
   const { lanes } = machine;
-  const width = Math.ceil(n / lanes) * lanes;
+  const width = lanes > 1 ? padded(n) : n;
   const at = context.locations.get(node.b);
   const chunks = inner / THIN_SUMS;
   const reach = at ? Math.floor(((at.buffer.length as number) - at.offset - width) / n) + 1 : 0;
