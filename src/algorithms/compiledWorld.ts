@@ -10,8 +10,9 @@ import { CONTROL, type KernelParams, listLength, resetKernel, stepKernel, WHICH 
 import { checkedLimit } from "../envs/vector/options.ts";
 import { storageIn, type TypedArray } from "../ir/arrays.ts";
 import { call } from "../tensor/call.ts";
+import { concat, constant } from "../tensor/make.ts";
 import { State, StateScope, state } from "../tensor/state.ts";
-import { concat, constant, type Tensor } from "../tensor/tensor.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import { type CompiledWorldParts, lastRow, type RolloutStates, rolloutStates } from "./world.ts";
 
 export interface CompiledWorldOptions {

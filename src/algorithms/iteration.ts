@@ -5,7 +5,7 @@
  * between, and for measuring where the time goes; the numbers are the same, bit for bit.
  */
 import { input, program, repeat, type Tensor, type TensorProgram, type TensorProgramOptions } from "../tensor/index.ts";
-import { concat } from "../tensor/tensor.ts";
+import { concat } from "../tensor/make.ts";
 import type { Rollout } from "./rollout.ts";
 import type { CompiledWorldParts } from "./world.ts";
 

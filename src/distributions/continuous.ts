@@ -3,8 +3,10 @@
  *
  * Samples depend differentiably on the parameters; take `stopGradient()` of them where that is not meant.
  */
+
+import { constant } from "../tensor/make.ts";
 import { type Key, normal } from "../tensor/random.ts";
-import { constant, type Operand, type Tensor } from "../tensor/tensor.ts";
+import type { Operand, Tensor } from "../tensor/tensor.ts";
 
 const HALF_LOG_2PI = 0.9189385332046727;
 

@@ -2,7 +2,8 @@
  * @file Functions between layers.
  */
 import { knownOf, named } from "../tensor/build.ts";
-import { constant, Tensor, where } from "../tensor/tensor.ts";
+import { constant } from "../tensor/make.ts";
+import { Tensor, where } from "../tensor/tensor.ts";
 
 /** log(erfc(x) / t) + x^2 in 2t - 1 with t = 2 / (2 + x), for x >= 0. */
 const ERFC: readonly number[] = [

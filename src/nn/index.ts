@@ -2,6 +2,7 @@
  * @file Networks: layers over named parameters in one arena, initial values, losses, and files of parameters.
  */
 export * from "./activations.ts";
+export { type AttentionOptions, attention } from "./attention.ts";
 export { Conv, type ConvOptions, conv } from "./convolution.ts";
 export {
   filled,

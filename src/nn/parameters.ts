@@ -10,11 +10,12 @@ import { LockstepError } from "../platform/errors.ts";
 import { didYouMean } from "../platform/suggest.ts";
 import { HostStream } from "../random/host.ts";
 import { gradients, stateBetween } from "../tensor/gradients.ts";
+import { concat } from "../tensor/make.ts";
 import { type Node, type ReadNode, sourcesOf } from "../tensor/nodes.ts";
 import { withPlace } from "../tensor/place.ts";
 import { describeShape, elementsOf, type Shape } from "../tensor/shape.ts";
 import { type State, state } from "../tensor/state.ts";
-import { concat, Tensor } from "../tensor/tensor.ts";
+import { Tensor } from "../tensor/tensor.ts";
 import type { Initializer } from "./initializers.ts";
 
 /** Parameters that do not exist, exist twice, or do not fit what is asked of them. */

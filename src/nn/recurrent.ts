@@ -5,7 +5,8 @@
  * is a loop, which compiles faster and computes every step again for its gradient.
  */
 import { scan } from "../tensor/fold.ts";
-import { stack, type Tensor, where } from "../tensor/tensor.ts";
+import { stack } from "../tensor/make.ts";
+import { type Tensor, where } from "../tensor/tensor.ts";
 import { type Initializer, uniformBetween } from "./initializers.ts";
 import { type LayerOptions, setFor, within } from "./layers.ts";
 import type { Parameters } from "./parameters.ts";

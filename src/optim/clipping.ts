@@ -1,7 +1,8 @@
 /**
  * @file Limits the length of a gradient: all parameters together, one factor for all.
  */
-import { constant, type Tensor, where } from "../tensor/tensor.ts";
+import { constant } from "../tensor/make.ts";
+import { type Tensor, where } from "../tensor/tensor.ts";
 
 /**
  * How a gradient that is too long is made shorter. "torch": by limit / (norm + 1e-6), which never lengthens; "optax":

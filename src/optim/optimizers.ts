@@ -6,9 +6,10 @@
  * and bias corrections are computed from it inside the program.
  */
 import { ParameterError, type Parameters } from "../nn/parameters.ts";
+import { constant } from "../tensor/make.ts";
 import { withPlace } from "../tensor/place.ts";
 import type { State } from "../tensor/state.ts";
-import { constant, type Tensor, where } from "../tensor/tensor.ts";
+import { type Tensor, where } from "../tensor/tensor.ts";
 import { type Clip, type Clipped, clipByNorm } from "./clipping.ts";
 import { type Scheduled, scheduledAt } from "./schedules.ts";
 

@@ -3,7 +3,8 @@
  *
  * A schedule takes the number of the step, counted from 0, as a float tensor, and gives a tensor of the same type.
  */
-import { constant, Tensor, where } from "../tensor/tensor.ts";
+import { constant } from "../tensor/make.ts";
+import { Tensor, where } from "../tensor/tensor.ts";
 
 export type Schedule = (step: Tensor) => Tensor;
 /** A fixed number, a tensor (an input of the program, say), or a schedule. */

@@ -219,11 +219,11 @@ export function checkPick(shape: Shape, index: Node): void {
       `an index ${describeShape(index.shape)} does not fit ${describeShape(shape)}: it is one for each row`,
     );
 }
-/** One element of each row along the last axis, which `picked` has already: the run faults where an index is none. */
+/** A value that an index has picked, or the index itself: the run faults where it is not one of so many. */
 export function pickedOf(picked: Node, index: Node, count: number): Node {
   const { dtype, shape } = picked;
   const inputs = [picked, index, constantOf(count, "i32", shape)];
-  return recording().node({ kind: "map", op: "picked", dtype, shape, inputs }, "picked");
+  return recording().node({ kind: "map", op: "picked", dtype, shape, inputs, asked: outermost ?? "pick" }, "picked");
 }
 
 /** A value that is computed already, as the result of an operation whose gradient is known by itself. */

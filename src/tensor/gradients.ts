@@ -104,6 +104,12 @@ const MAP_RULES: { readonly [O in MapOp]: MapRule } = {
   sin: unary((x, g) => mul(g, one("cos", x))),
   cos: unary((x, g) => neg(mul(g, one("sin", x)))),
   atan: unary((x, g) => div(g, add(mul(x, x), number(1, x)))),
+  atan2: binary((y, x, g) => {
+    const part = div(g, add(mul(y, y), mul(x, x)));
+    return [mul(part, x), neg(mul(part, y))];
+  }),
+  sinh: unary((x, g) => mul(g, one("cosh", x))),
+  cosh: unary((x, g) => mul(g, one("sinh", x))),
   pow: binary((a, b, g, y) => {
     // The power of 0 is 1 everywhere, 0 included.
     if (b.kind === "constant")

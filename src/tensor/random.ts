@@ -7,11 +7,12 @@
  */
 import { HostStream } from "../random/host.ts";
 import { checkCount, checkShape, constantOf, mapOf } from "./build.ts";
+import { iota, table } from "./make.ts";
 import type { Node } from "./nodes.ts";
 import type { MapOp } from "./operations.ts";
 import { elementsOf, type Shape } from "./shape.ts";
 import { type State, state } from "./state.ts";
-import { iota, Tensor, table } from "./tensor.ts";
+import { Tensor } from "./tensor.ts";
 
 const words = (value: number): Node => constantOf(value, "u32");
 const counter = (count: number): Node => iota(count).to("u32").node;

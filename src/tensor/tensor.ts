@@ -8,15 +8,11 @@ import {
   atOf,
   checkCount,
   checkPick,
-  checkShape,
-  checkType,
-  concatOf,
   constantOf,
   cumulateOf,
   expandOf,
   gatherOf,
   inferredShape,
-  inputOf,
   iotaOf,
   kindOf,
   knownOf,
@@ -31,7 +27,6 @@ import {
   reshapeOf,
   scatterOf,
   sliceOf,
-  tableOf,
   transposeOf,
   unsqueezeOf,
 } from "./build.ts";
@@ -129,6 +124,9 @@ export class Tensor {
   sign(): Tensor {
     return this.#map("sign");
   }
+  reciprocal(): Tensor {
+    return named("reciprocal", () => new Tensor(constantOf(1, this.dtype)).div(this));
+  }
   exp(): Tensor {
     return this.#map("exp");
   }
@@ -155,6 +153,16 @@ export class Tensor {
   }
   atan(): Tensor {
     return this.#map("atan");
+  }
+  /** The angle of the point (x, this), from -pi to pi. */
+  atan2(x: Operand): Tensor {
+    return this.#map("atan2", x);
+  }
+  sinh(): Tensor {
+    return this.#map("sinh");
+  }
+  cosh(): Tensor {
+    return this.#map("cosh");
   }
   /** The larger of this and 0; nothing flows where it is 0. */
   relu(): Tensor {
@@ -262,6 +270,14 @@ export class Tensor {
       return squares.sum(axes, keep).div(count - ddof);
     });
   }
+  /** The root of the variance. */
+  deviation(axes?: Axes, keep = false, ddof = 0): Tensor {
+    return named("deviation", () => this.variance(axes, keep, ddof).sqrt());
+  }
+  /** The root of the sum of squares. */
+  norm(axes?: Axes, keep = false): Tensor {
+    return named("norm", () => this.square().sum(axes, keep).sqrt());
+  }
   max(axes?: Axes, keep = false): Tensor {
     return this.#reduce("max", "max", axes, keep);
   }
@@ -281,11 +297,12 @@ export class Tensor {
       return where(found, new Tensor(iotaOf(this.shape, at)), size).min(at);
     });
   }
-  logSumExp(axis = -1, keep = false): Tensor {
+  logSumExp(axes: Axes = -1, keep = false): Tensor {
+    const chosen = this.#axes("logSumExp", axes);
     return named("logSumExp", () => {
-      const top = this.max(axis, true).stopGradient();
-      const sum = this.sub(top).exp().sum(axis, true).log().add(top);
-      return keep ? sum : sum.reshape(this.shape.filter((_, k) => k !== this.#axis("logSumExp", axis)));
+      const top = this.max(chosen, true).stopGradient();
+      const sum = this.sub(top).exp().sum(chosen, true).log().add(top);
+      return keep ? sum : sum.reshape(this.shape.filter((_, k) => !chosen.includes(k)));
     });
   }
   logSoftmax(axis = -1): Tensor {
@@ -306,11 +323,15 @@ export class Tensor {
 
   // Rows and matrices
 
-  /** [..., m, k] times [k, n]; leading axes of the first are kept. Or times [..., k, n]: a product for each of a batch. */
+  /**
+   * [..., m, k] times [k, n]; leading axes of the first are kept. Or times [..., k, n]: a product for each of a batch. Or
+   * times [k], which is [..., m].
+   */
   matmul(other: Tensor): Tensor {
     const rank = this.shape.length;
     const factor = tensorOf("matmul", other);
     if (other.shape.length > 2) return this.#matmulEach(other);
+    if (other.shape.length === 1 && rank > 1) return this.matmul(other.unsqueeze(-1)).reshape(this.shape.slice(0, -1));
     if (rank <= 2) return new Tensor(matmulOf(this.node, factor));
     const rows = elementsOf(this.shape.slice(0, -1));
     const flat = this.reshape([rows, this.size(-1)]).matmul(other);
@@ -367,39 +388,4 @@ export function where(condition: Tensor, then: Operand, otherwise: Operand): Ten
   const dtype = then instanceof Tensor ? then.dtype : otherwise instanceof Tensor ? otherwise.dtype : "f32";
   const values = [then, otherwise].map((x) => nodeOf(x, dtype, "where"));
   return new Tensor(mapOf("select", [tensorOf("where", condition), ...values]));
-}
-
-/** An array that the caller hands over with every run. */
-export function input(name: string, dtype: TensorType, shape: Shape): Tensor {
-  return new Tensor(inputOf(name, dtype, shape));
-}
-/** The same number everywhere. */
-export function constant(value: number, dtype: TensorType = "f32", shape: Shape = []): Tensor {
-  checkType("constant", dtype);
-  checkShape("constant", shape);
-  return new Tensor(constantOf(value, dtype, shape));
-}
-/** Numbers that are part of the program. */
-export function table(data: readonly number[], dtype: TensorType = "f32", shape: Shape = [data.length]): Tensor {
-  checkType("table", dtype);
-  checkShape("table", shape);
-  if (elementsOf(shape) !== data.length)
-    refuse("table", `${data.length} numbers are not the elements of ${describeShape(shape)}`);
-  return new Tensor(tableOf(data, dtype, shape));
-}
-/** 0, 1, 2, ... as i32. */
-export function iota(count: number): Tensor {
-  checkCount("iota", count, 0);
-  return new Tensor(iotaOf([count], 0));
-}
-export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
-  const nodes = tensors.map((t) => tensorOf("concat", t));
-  return new Tensor(concatOf(nodes, axis));
-}
-/** Tensors of one shape along a new axis. */
-export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
-  return named("stack", () => {
-    const rows = tensors.map((t) => new Tensor(tensorOf("stack", t)).unsqueeze(axis));
-    return concat(rows, axis);
-  });
 }

@@ -3,6 +3,7 @@
  */
 import {
   absoluteError,
+  attention,
   binaryCrossEntropy,
   conv,
   crossEntropy,
@@ -24,7 +25,19 @@ import {
   softsign,
   squaredError,
 } from "../../src/nn/index.ts";
-import { concat, constant, gradients, iota, stack, type Tensor, table, where } from "../../src/tensor/index.ts";
+import {
+  concat,
+  constant,
+  flip,
+  gradients,
+  scatterAddAlong,
+  scatterAlong,
+  stack,
+  type Tensor,
+  takeAlong,
+  tile,
+  where,
+} from "../../src/tensor/index.ts";
 import type { CaseCode, Numbers, Recorded } from "./golden.ts";
 
 type Tensors = { readonly [name: string]: Tensor };
@@ -132,7 +145,7 @@ const UNARY: { readonly [fn: string]: (x: Tensor) => Tensor } = {
   cos: (x) => x.cos(),
   square: (x) => x.square(),
   rsqrt: (x) => x.rsqrt(),
-  reciprocal: (x) => constant(1, x.dtype).div(x),
+  reciprocal: (x) => x.reciprocal(),
   log1p: (x) => x.log1p(),
   expm1: (x) => x.expm1(),
   log_sigmoid: logSigmoid,
@@ -143,16 +156,10 @@ const UNARY: { readonly [fn: string]: (x: Tensor) => Tensor } = {
   neg: (x) => x.neg(),
   atan: (x) => x.atan(),
   softsign,
-  sinh: (x) => x.exp().sub(x.neg().exp()).mul(0.5),
-  cosh: (x) => x.exp().add(x.neg().exp()).mul(0.5),
+  sinh: (x) => x.sinh(),
+  cosh: (x) => x.cosh(),
 };
 
-/** The angle of (x, y), from the arc tangent of one quadrant pair. */
-function atan2(y: Tensor, x: Tensor): Tensor {
-  const near = y.div(x).atan();
-  const turned = where(y.ge(0), near.add(Math.PI), near.sub(Math.PI));
-  return where(x.gt(0), near, turned);
-}
 const BINARY: { readonly [fn: string]: (a: Tensor, b: Tensor) => Tensor } = {
   add: (a, b) => a.add(b),
   sub: (a, b) => a.sub(b),
@@ -161,7 +168,7 @@ const BINARY: { readonly [fn: string]: (a: Tensor, b: Tensor) => Tensor } = {
   maximum: (a, b) => a.maximum(b),
   minimum: (a, b) => a.minimum(b),
   pow: (a, b) => a.pow(b),
-  atan2,
+  atan2: (y, x) => y.atan2(x),
 };
 
 const REDUCED: { readonly [fn: string]: (x: Tensor, axes: number[], keep: boolean, ddof: number) => Tensor } = {
@@ -170,34 +177,14 @@ const REDUCED: { readonly [fn: string]: (x: Tensor, axes: number[], keep: boolea
   max: (x, axes, keep) => x.max(axes, keep),
   min: (x, axes, keep) => x.min(axes, keep),
   var: (x, axes, keep, ddof) => x.variance(axes, keep, ddof),
-  std: (x, axes, keep, ddof) => x.variance(axes, keep, ddof).sqrt(),
-  norm: (x, axes, keep) => x.square().sum(axes, keep).sqrt(),
-  logsumexp: (x, axes, keep) => {
-    const top = x.max(axes, true).stopGradient();
-    const sum = x.sub(top).exp().sum(axes, true).log().add(top);
-    return keep ? sum : sum.reshape(x.shape.filter((_, axis) => !axes.includes(axis)));
-  },
+  std: (x, axes, keep, ddof) => x.deviation(axes, keep, ddof),
+  norm: (x, axes, keep) => x.norm(axes, keep),
+  logsumexp: (x, axes, keep) => x.logSumExp(axes, keep),
 };
 
 function reduction(value: Tensor, recorded: Recorded): Tensor {
   const how = recorded.text("reduction");
   return how === "mean" ? value.mean() : how === "sum" ? value.sum() : value;
-}
-
-/** 1 where an index [rows, n] along the last axis points, as [rows, n, columns]. */
-const pointed = (index: Tensor, columns: number, like: Tensor): Tensor => index.oneHot(columns, like.dtype);
-/** With the axis that is indexed last. */
-const alongLast = (axis: number, xs: readonly Tensor[], write: (...xs: Tensor[]) => Tensor): Tensor =>
-  axis === 1 ? write(...xs) : write(...xs.map((x) => x.transpose())).transpose();
-
-/** Products of matrices for each of some leading axes. */
-function batched(a: Tensor, b: Tensor): Tensor {
-  const [m, k] = a.shape.slice(-2) as [number, number];
-  const n = b.shape.at(-1) as number;
-  const lead = a.shape.slice(0, -2);
-  const [x, y] = [a.reshape([-1, m, k]), b.reshape([-1, k, n])];
-  const all = Array.from({ length: x.size(0) }, (_, i) => x.at(0, i).matmul(y.at(0, i)));
-  return stack(all).reshape([...lead, m, n]);
 }
 
 export const OPERATIONS: { readonly [op: string]: CaseCode } = {
@@ -323,11 +310,7 @@ export const OPERATIONS: { readonly [op: string]: CaseCode } = {
   prod: plain((get, r) => get("x").product(r.number("axis"))),
   cumsum: plain((get, r) => get("x").cumsum(r.number("axis"))),
   argmax: plain((get, r) => get("x").argmax(r.number("axis"))),
-  matmul: plain((get) => {
-    const [a, b] = [get("a"), get("b")];
-    if (b.shape.length === 3) return batched(a, b);
-    return b.shape.length === 1 ? a.matmul(b.unsqueeze(-1)).reshape([a.size(0)]) : a.matmul(b);
-  }),
+  matmul: plain((get) => get("a").matmul(get("b"))),
   slice: plain((get, r) => {
     const [starts, stops, steps] = ["starts", "stops", "steps"].map((name) => r.numbers(name)) as [
       number[],
@@ -343,49 +326,14 @@ export const OPERATIONS: { readonly [op: string]: CaseCode } = {
   stack: plain((get, r) => stack(["x0", "x1"].map(get), r.number("axis"))),
   transpose: plain((get, r) => get("x").transpose(r.numbers("permutation"))),
   reshape: plain((get, r) => get("x").reshape(r.numbers("shape"))),
-  gather: plain((get, r) =>
-    alongLast(r.number("axis"), [get("x"), get("index")], (x, index) => {
-      const columns = Array.from({ length: index.size(1) }, (_, k) => (x as Tensor).pick((index as Tensor).at(1, k)));
-      return stack(columns, 1);
-    }),
-  ),
+  gather: plain((get, r) => takeAlong(get("x"), get("index"), r.number("axis"))),
   take: plain((get) => get("x").gather(get("index"))),
-  scatter_add: plain((get, r) =>
-    alongLast(r.number("axis"), [get("x"), get("index"), get("src")], (x, index, source) => {
-      const places = pointed(index as Tensor, (x as Tensor).size(1), x as Tensor);
-      return (x as Tensor).add(places.mul((source as Tensor).unsqueeze(-1)).sum(1));
-    }),
-  ),
-  scatter: plain((get) => {
-    const [x, source] = [get("x"), get("src")];
-    const places = pointed(get("index"), x.size(1), x);
-    return where(places.sum(1).gt(0), places.mul(source.unsqueeze(-1)).sum(1), x);
-  }),
+  scatter_add: plain((get, r) => scatterAddAlong(get("x"), get("index"), get("src"), r.number("axis"))),
+  scatter: plain((get, r) => scatterAlong(get("x"), get("index"), get("src"), r.number("axis"))),
   one_hot: plain((get, r) => get("index").oneHot(r.number("classes"), r.dtype)),
   pad: plain((get, r) => get("x").pad(r.numbers("before"), r.numbers("after"), r.number("value"))),
-  flip: plain((get) => {
-    const x = get("x");
-    return x.gather(
-      table(
-        Array.from({ length: x.size(0) }, (_, k) => x.size(0) - 1 - k),
-        "i32",
-      ),
-    );
-  }),
+  flip: plain((get, r) => flip(get("x"), r.numbers("axes"))),
   masked_fill: plain((get, r) => where(get("mask"), r.number("value"), get("x"))),
-  tile: plain((get, r) => {
-    const [down = 1, right = 1] = r.numbers("repeats");
-    const row = concat(
-      Array.from({ length: right }, () => get("x")),
-      1,
-    );
-    return concat(Array.from({ length: down }, () => row));
-  }),
-  attention: plain((get) => {
-    const [q, k, v] = [get("q"), get("k"), get("v")];
-    const steps = q.size(2);
-    const scores = batched(q, k.transpose()).mul(1 / Math.sqrt(q.size(3)));
-    const later = iota(steps).unsqueeze(0).gt(iota(steps).unsqueeze(1));
-    return batched(where(later, Number.NEGATIVE_INFINITY, scores).softmax(), v);
-  }),
+  tile: plain((get, r) => tile(get("x"), r.numbers("repeats"))),
+  attention: plain((get, r) => attention(get("q"), get("k"), get("v"), { causal: r.raw("causal") === true })),
 };

@@ -13,6 +13,7 @@ import { adam } from "../../src/optim/index.ts";
 import {
   constant,
   conv2d,
+  flip,
   fold,
   input,
   iota,
@@ -21,9 +22,12 @@ import {
   repeat,
   type Shape,
   scan,
+  scatterAlong,
   stack,
   state,
   type Tensor,
+  takeAlong,
+  tile,
   uniform,
   where,
 } from "../../src/tensor/index.ts";
@@ -70,6 +74,16 @@ describe("mistakes point at the user's line", () => {
       "assignRow: row 9 is not in 0 to 1 of state",
     ],
     ["picks", () => x().pick(at([2, 1])), "pick: an index [2, 1] does not fit [2, 3]: it is one for each row"],
+    ["taking", () => takeAlong(x(), at([3, 1]), 1), "takeAlong: an index [3, 1] does not fit [2, 3] along axis 1"],
+    ["taking by numbers", () => takeAlong(x(), x(), 0), "takeAlong: the index is f32, it must be i32"],
+    [
+      "scattering",
+      () => scatterAlong(x(), at([2, 1]), x(), 1),
+      "scatterAlong: elements f32 [2, 3] do not fit the index [2, 1] of f32 ones",
+    ],
+    ["turning round", () => flip(x(), [2]), "flip: [2, 3] has no axis 2"],
+    ["repeating", () => tile(x(), [2]), "tile: 1 numbers of repeats are not one for each axis of [2, 3]"],
+    ["repeats", () => tile(x(), [0, 1]), "tile: 0 is not a whole number from 1 on"],
     ["labels", () => crossEntropy(x(), at([2, 1])), "crossEntropy: an index [2, 1] does not fit [2, 3]"],
     ["choices", () => categorical(x()).logProb(at([2, 1])), "logProb: an index [2, 1] does not fit [2, 3]"],
     ["types of indices", () => x().pick(x().sum(1)), "pick: the index is f32, it must be i32"],
@@ -167,7 +181,7 @@ describe("what only shows when a program runs is named, too", () => {
     const given = { logits: [1, 2, 3, 1, Number.NaN, 3, 5, Number.NaN, Number.NaN], row: 3 };
     expect(Array.from(made.run({ ...given, index: [0, 1, 2] }).best)).toEqual([2, 1, 1]);
     for (const wrong of [-1, 3, 1 << 30])
-      expect(() => made.run({ ...given, index: [0, wrong, 2] })).toThrow("pick: an index is not in 0 to 2");
+      expect(() => made.run({ ...given, index: [0, wrong, 2] })).toThrow("crossEntropy: an index is not in 0 to 2");
     for (const row of [-1, 4, 9]) {
       rows.array.fill(0);
       expect(() => made.run({ ...given, row, index: 0 })).toThrow("assignRow: a row is not in 0 to 3");

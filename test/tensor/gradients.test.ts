@@ -6,13 +6,18 @@ import { erf, gelu, linear } from "../../src/nn/index.ts";
 import {
   concat,
   constant,
+  flip,
   fold,
   gradients,
   input,
   repeat,
+  scatterAddAlong,
+  scatterAlong,
   state,
   type Tensor,
   table,
+  takeAlong,
+  tile,
   where,
 } from "../../src/tensor/index.ts";
 import { program } from "../../src/tensor/program.ts";
@@ -57,6 +62,12 @@ const CASES: { readonly [name: string]: Case } = {
   rem: { shapes: [[4]], of: (a) => a.rem(0.7), domain: positive },
   "rem of either sign by either sign": { shapes: [[16], [16]], of: (a, b) => a.mul(5).rem(b) },
   softplus: { shapes: [[6]], of: (a) => a.softplus() },
+  sinh: { shapes: [[8]], of: (a) => a.sinh() },
+  cosh: { shapes: [[8]], of: (a) => a.cosh() },
+  atan2: { shapes: [[8], [8]], of: (a, b) => a.atan2(b) },
+  reciprocal: { shapes: [[8]], of: (a) => a.reciprocal(), domain: positive },
+  deviation: { shapes: [[3, 4]], of: (a) => a.deviation(0).mul(weights([4])) },
+  norm: { shapes: [[3, 4]], of: (a) => a.norm(1).mul(weights([3])) },
   relu: { shapes: [[8]], of: (a) => a.relu() },
   clamp: { shapes: [[8]], of: (a) => a.clamp(-0.4, 0.4) },
   minimum: { shapes: [[8], [8]], of: (a, b) => a.minimum(b) },
@@ -118,6 +129,27 @@ const CASES: { readonly [name: string]: Case } = {
   },
   gather: { shapes: [[4, 3]], of: (a) => a.gather(index([0, 2, 2])).mul(weights([3, 3])) },
   scatterAdd: { shapes: [[3, 2]], of: (a) => a.scatterAdd(index([1, 3, 1]), 4).mul(weights([4, 2])) },
+  takeAlong: {
+    shapes: [[3, 4]],
+    of: (a) => takeAlong(a, table([2, 0, 1, 2, 0, 0, 1, 2], "i32", [2, 4]), 0).mul(weights([2, 4])),
+  },
+  scatterAddAlong: {
+    shapes: [
+      [2, 4],
+      [2, 3],
+    ],
+    of: (a, b) => scatterAddAlong(a, table([3, 0, 3, 1, 1, 2], "i32", [2, 3]), b, 1).mul(weights([2, 4])),
+  },
+  scatterAlong: {
+    shapes: [
+      [2, 4],
+      [2, 3],
+    ],
+    of: (a, b) => scatterAlong(a, table([3, 0, 3, 1, 1, 2], "i32", [2, 3]), b, 1).mul(weights([2, 4])),
+  },
+  flip: { shapes: [[3, 4]], of: (a) => flip(a, [1]).mul(weights([3, 4])) },
+  tile: { shapes: [[2, 3]], of: (a) => tile(a, [2, 2]).mul(weights([4, 6])) },
+  "a matrix times a vector": { shapes: [[3, 4], [4]], of: (a, b) => a.matmul(b).mul(weights([3])) },
   pick: { shapes: [[3, 4]], of: (a) => a.pick(index([3, 0, 1])).mul(weights([3])) },
 };
 

@@ -6,15 +6,19 @@ import { describe, expect, test } from "vitest";
 import {
   concat,
   conv2d,
+  flip,
   fold,
   gradients,
   input,
   program,
   repeat,
   scan,
+  scatterAddAlong,
+  scatterAlong,
   state,
   type Tensor,
   table,
+  takeAlong,
 } from "../../src/tensor/index.ts";
 import { elementsOf, type Shape } from "../../src/tensor/shape.ts";
 import { checkGradients, numbers, QUICK_MODES, results } from "./support.ts";
@@ -111,6 +115,49 @@ describe("products of a batch", () => {
           .tanh()
           .sum(),
     ));
+});
+
+describe("elements by an index along an axis", () => {
+  const index = [3, 0, 3, 1, 1, 2];
+  const build = () => {
+    const [x, y, at] = [input("x", "f32", [2, 4]), input("y", "f32", [2, 3]), input("at", "i32", [2, 3])];
+    const [columns, rows] = [x.transpose(), y.transpose()];
+    return {
+      taken: takeAlong(x, at, 1),
+      added: scatterAddAlong(x, at, y, -1),
+      written: scatterAlong(x, at, y, 1),
+      down: scatterAlong(columns, at.transpose(), rows, 0).transpose(),
+      turned: flip(x, [1]),
+      upside: flip(x),
+    };
+  };
+  const given = { x: [1, 2, 3, 4, 5, 6, 7, 8], y: [10, 20, 30, 40, 50, 60], at: index };
+  for (const mode of QUICK_MODES)
+    test(`is what plain loops do: ${JSON.stringify(mode)}`, () => {
+      const got = results(build, given, mode);
+      expect(got.taken).toEqual([4, 1, 4, 6, 6, 7]);
+      expect(got.added).toEqual([21, 2, 3, 44, 5, 96, 67, 8]);
+      // Of two for one place the later one counts.
+      expect(got.written).toEqual([20, 2, 3, 30, 5, 50, 60, 8]);
+      expect(got.down).toEqual(got.written);
+      expect(got.turned).toEqual([4, 3, 2, 1, 8, 7, 6, 5]);
+      expect(got.upside).toEqual([8, 7, 6, 5, 4, 3, 2, 1]);
+    });
+  test.each(["takeAlong", "scatterAddAlong", "scatterAlong"] as const)("%s faults where an index is none", (name) => {
+    const made = program("wrong", () => {
+      const [x, y, at] = [input("x", "f32", [2, 4]), input("y", "f32", [2, 3]), input("at", "i32", [2, 3])];
+      const ways = {
+        takeAlong: () => takeAlong(x, at, 1),
+        scatterAddAlong: () => scatterAddAlong(x, at, y, 1),
+        scatterAlong: () => scatterAlong(x, at, y, 1),
+      };
+      return { out: ways[name]() };
+    });
+    expect(() => made.run(given)).not.toThrow();
+    for (const wrong of [-1, 4])
+      expect(() => made.run({ ...given, at: [0, 1, 2, 3, wrong, 0] })).toThrow(`${name}: an index is not in 0 to 3`);
+    made.dispose();
+  });
 });
 
 describe("fold", () => {

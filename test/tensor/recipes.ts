@@ -6,6 +6,7 @@ import fc from "fast-check";
 import {
   concat,
   constant,
+  flip,
   fold,
   input,
   iota,
@@ -13,10 +14,13 @@ import {
   repeat,
   type Shape,
   type State,
+  scatterAddAlong,
+  scatterAlong,
   stack,
   state,
   type Tensor,
   table,
+  takeAlong,
   where,
   windows,
 } from "../../src/tensor/index.ts";
@@ -72,7 +76,7 @@ class Kitchen {
 type Cook = (k: Kitchen, n: readonly [number, number, number, number], x: Tensor) => readonly Tensor[];
 
 const UNARY = ["neg", "abs", "floor", "ceil", "sign", "relu", "square", "stopGradient"] as const;
-const DEEP = ["exp", "tanh", "sigmoid", "sin", "cos", "atan", "softplus", "expm1"] as const;
+const DEEP = ["exp", "tanh", "sigmoid", "sin", "cos", "atan", "softplus", "expm1", "sinh", "cosh"] as const;
 const BINARY = ["add", "sub", "mul", "minimum", "maximum"] as const;
 const COMPARED = ["eq", "ne", "lt", "le", "gt", "ge"] as const;
 const REDUCED = ["sum", "max", "min", "mean"] as const;
@@ -104,6 +108,7 @@ const ON_FLOATS: { readonly [op: string]: Cook } = {
   deep: (_, [, p], x) => [x.clamp(-9, 9)[at(DEEP, p)]()],
   root: (_, [, p], x) => [p % 2 ? x.abs().sqrt() : x.abs().add(1).log()],
   binary: (k, [, p, q], x) => [x[at(BINARY, p)](k.beside(x, at(k.floats, q)))],
+  angle: (k, [, , q], x) => [x.atan2(k.beside(x, at(k.floats, q)))],
   divide: (k, [, , q], x) => [x.div(k.beside(x, at(k.floats, q)).abs().add(1))],
   number: (_, [, p, q], x) => [x[at(BINARY, p)]((q % 7) - 3)],
   compare: (k, [, p, q], x) => [x[at(COMPARED, p)](k.beside(x, at(k.floats, q)))],
@@ -185,6 +190,21 @@ const ON_FLOATS: { readonly [op: string]: Cook } = {
     const index = at(k.integers, p);
     return index && x.shape.length ? [x.pick(k.fit(index, x.shape.slice(0, -1)).clamp(0, x.size(-1) - 1))] : [];
   },
+  along: (k, [, p, q, r], x) => {
+    const index = at(k.integers, p);
+    if (!index || !x.shape.length) return [];
+    const axis = q % x.shape.length;
+    const shape = x.shape.map((size, d) => (d === axis ? 1 + (r % 5) : size));
+    const places = k.fit(index, shape).clamp(0, x.size(axis) - 1);
+    const source = k.fit(at(k.floats, r), shape);
+    const ways = [
+      () => takeAlong(x, places, axis),
+      () => scatterAddAlong(x, places, source, axis),
+      () => scatterAlong(x, places, source, axis),
+    ];
+    return [at(ways, p)()];
+  },
+  flip: (_, [, p], x) => [flip(x, axesFrom(x.shape, p))],
   concat: (k, [, p, q], x) => {
     if (!x.shape.length) return [];
     const axis = q % x.shape.length;

@@ -13,9 +13,10 @@ import { squaredError } from "../../nn/losses.ts";
 import { Parameters } from "../../nn/parameters.ts";
 import { adam } from "../../optim/optimizers.ts";
 import type { TargetName } from "../../targets/target.ts";
+import { concat, input } from "../../tensor/make.ts";
 import { type Outputs, program, type TensorProgram } from "../../tensor/program.ts";
 import { randomKey, randomState } from "../../tensor/random.ts";
-import { concat, input, type Tensor } from "../../tensor/tensor.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
 import type { Tolerance } from "../gate.ts";
 
 /** One side of a workload, ready to run. */

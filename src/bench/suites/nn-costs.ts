@@ -4,8 +4,8 @@
  */
 import { median } from "../../stats/index.ts";
 import type { TargetName } from "../../targets/target.ts";
+import { input } from "../../tensor/make.ts";
 import { program } from "../../tensor/program.ts";
-import { input } from "../../tensor/tensor.ts";
 import { EXACT, gate } from "../gate.ts";
 import { type Peak, peakOf } from "../peak.ts";
 import type { BarSpec } from "../result.ts";

@@ -126,7 +126,8 @@ export class Elements {
         return index.subscripts ? (index.subscripts[node.axis] as Expr) : flatOf(index, node.shape);
       case "map": {
         const inputs = node.inputs.map((x) => this.at(x, index));
-        if (node.op === "picked") this.#inside(node, inputs[1] as Expr, "pick", (node.inputs[2] as ConstantNode).value);
+        if (node.op === "picked")
+          this.#inside(node, inputs[1] as Expr, node.asked ?? node.op, (node.inputs[2] as ConstantNode).value);
         const emit = (): Expr => operation(node.op).emit(this.#b, inputs, node.dtype);
         // Within an operation alone: whole or operation by operation, a program gives the same numbers.
         return this.#context.fused && node.dtype === "f32" ? contractWithin(this.#b, emit) : emit();
