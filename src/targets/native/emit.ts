@@ -38,7 +38,7 @@ const CONTEXT =
 export function emit(lowered: Lowered, options: EmitOptions): Emitted {
   const names = new Names();
   const prelude = new Prelude(options.fastFma);
-  const linkage = new Linkage(lowered.module, names);
+  const linkage = new Linkage(lowered, names);
   const context = { prelude, linkage, names, vectorBytes: options.vectorBytes };
   const functions = linkage.functions.flatMap((f) => [
     new FunctionWriter(f, context).text(),

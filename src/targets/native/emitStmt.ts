@@ -91,8 +91,9 @@ export class FunctionWriter {
     const { linkage } = this.#context;
     const parameters: string[] = ["int *restrict fault"];
     if (linkage.launches(this.#func)) parameters.push("const struct context *context");
+    const sharing = linkage.sharing(this.#func);
     for (const b of linkage.parameters(this.#func)) {
-      parameters.push(`${cType(b.storage)} *restrict ${this.#buffer(b)}`);
+      parameters.push(`${cType(b.storage)} *${sharing.has(b) ? "" : "restrict "}${this.#buffer(b)}`);
       if (b.length === undefined) parameters.push(`int ${this.#length(b)}`);
     }
     for (const p of this.#func.params) parameters.push(`${cType(HELD[p.dtype])} ${this.#declare(p)[0]}`);

@@ -1,12 +1,15 @@
 /**
  * @file How the functions of a module reach memory: names, hidden parameters, tables, and who owns local buffers.
  *
- * A function of the IR sees buffers by identity; a C function gets them as restrict pointers. Besides its declared
- * buffers each function takes those that it (or what it calls) uses otherwise. A local buffer belongs to the
- * outermost function that touches it, and is handed down from there.
+ * A function of the IR sees buffers by identity; a C function gets them as restrict pointers, but for those of which
+ * several lie in the same memory, one after the other: a compiler may not move what is done to one past what is done to
+ * the next. Besides its declared buffers each function takes those that it (or what it calls) uses otherwise. A local
+ * buffer belongs to the outermost function that touches it, and is handed down from there.
  */
-import type { Buffer, Func, Launch, Module } from "../../ir/nodes.ts";
+import type { Buffer, Func, Launch } from "../../ir/nodes.ts";
+import { STORAGE_BYTES } from "../../ir/types.ts";
 import { functionsOf } from "../../ir/walk.ts";
+import type { ArenaLayout, Lowered } from "../target.ts";
 import { factsOf } from "./facts.ts";
 import { elementLiteral } from "./literals.ts";
 import type { Names } from "./names.ts";
@@ -19,13 +22,15 @@ const OPERATION_NANOSECONDS = 0.4;
 
 export class Linkage {
   readonly functions: readonly Func[];
+  readonly #arena: ArenaLayout;
   readonly #parameters = new Map<Func, readonly Buffer[]>();
   readonly #functionNames = new Map<Func, string>();
   readonly #tables = new Map<Buffer, string>();
   readonly #launched = new Set<Func>();
   readonly #names: Names;
 
-  constructor(module: Module, names: Names) {
+  constructor({ module, arena }: Lowered, names: Names) {
+    this.#arena = arena;
     this.#names = names;
     this.functions = functionsOf(module);
     for (const f of this.functions) {
@@ -63,6 +68,23 @@ export class Linkage {
   /** The buffers that a function takes, in order. */
   parameters(f: Func): readonly Buffer[] {
     return this.#parameters.get(f) as readonly Buffer[];
+  }
+
+  /** Which of them lie in memory that another one uses, too. */
+  sharing(f: Func): ReadonlySet<Buffer> {
+    const extents = this.parameters(f)
+      .flatMap((buffer) => {
+        const begin = this.#arena.offsets.get(buffer);
+        return begin === undefined ? [] : [{ buffer, begin, end: begin + bytesOf(buffer) }];
+      })
+      .sort((a, b) => a.begin - b.begin);
+    const found = new Set<Buffer>();
+    let last = extents[0];
+    for (const next of extents.slice(1)) {
+      if (last && next.begin < last.end) found.add(last.buffer).add(next.buffer);
+      if (!last || next.end > last.end) last = next;
+    }
+    return found;
   }
 
   hasLoops(f: Func): boolean {
@@ -106,6 +128,8 @@ export class Linkage {
     });
   }
 }
+
+const bytesOf = ({ length, storage }: Buffer): number => (length ?? 0) * STORAGE_BYTES[storage];
 
 /** The leading arguments of a call of `f`: fault word, context where needed, then buffers and dynamic lengths. */
 export function argumentsOf(
