@@ -1,5 +1,5 @@
 /**
- * @file "Did you mean": the nearest of some known words to one that is not known.
+ * @file "Did you mean": the nearest of some known words to one that is not known, and options that are none.
  */
 
 /** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
@@ -34,6 +34,17 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
     }
   }
   return best;
+}
+
+/** The names of options, each once: a record of them cannot miss one that a type has. */
+export type OptionNames<T> = { readonly [K in keyof Required<T>]: true };
+
+/** What to say of the first option that there is not: a misspelt one would be as if it were not there. */
+export function strayOption<T>(given: object, names: OptionNames<T>): string | undefined {
+  const known = Object.keys(names);
+  const stray = Object.keys(given).find((name) => !known.includes(name));
+  if (stray === undefined) return undefined;
+  return `there is no option "${stray}".${didYouMean(stray, known)} Options are ${known.join(", ")}`;
 }
 
 /** ` Did you mean "x"?` to put behind a message; empty when nothing is near. */

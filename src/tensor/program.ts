@@ -5,7 +5,7 @@ import type { TypedArray } from "../ir/arrays.ts";
 import { vectorsAbreast } from "../ir/passes/vectorise.ts";
 import { NUMERICS, type Numerics } from "../ir/pipeline.ts";
 import { STORED_TYPE } from "../ir/types.ts";
-import { didYouMean } from "../platform/suggest.ts";
+import { didYouMean, type OptionNames, strayOption } from "../platform/suggest.ts";
 import { heap } from "../runtime/heap.ts";
 import { checkThreads, openProgram } from "../runtime/open.ts";
 import type { Program } from "../runtime/program.ts";
@@ -235,7 +235,12 @@ export class TensorProgram<O extends Outputs = Outputs> {
   }
 }
 
-function checkOptions(name: string, { numerics, threads }: TensorProgramOptions): void {
+const OPTIONS: OptionNames<TensorProgramOptions> = { target: true, threads: true, numerics: true, eager: true };
+
+function checkOptions(name: string, options: TensorProgramOptions): void {
+  const { numerics, threads } = options;
+  const stray = strayOption(options, OPTIONS);
+  if (stray) refuse(name, stray);
   if (numerics !== undefined && !NUMERICS.includes(numerics))
     refuse(name, `numerics are ${NUMERICS.map((one) => `"${one}"`).join(" or ")}, not ${JSON.stringify(numerics)}`);
   if (threads !== undefined) checkThreads(threads);

@@ -163,6 +163,13 @@ describe("fromObject", () => {
       () => asyncVec({ ...race, make: race.make.bind(null) }, 1),
     ])
       expect(wrong).toThrow(EnvironmentError);
+    for (const misspelt of [
+      () => fromObject(race, 1, { sed: 1 } as never),
+      () => asyncVec(race, 1, { sed: 1 } as never),
+      () => normalise(kept(fromObject(race, 1)), { state_: {} } as never),
+      () => normalise(kept(fromObject(race, 1)), { reward: { gama: 1 } } as never),
+    ])
+      expect(misspelt).toThrow(/there is no option "(sed|state_|gama)". Did you mean "(seed|state|gamma)"/);
     const vec = kept(fromObject(dice, 2));
     vec.reset();
     const before = copyOf(vec);

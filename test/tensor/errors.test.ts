@@ -136,6 +136,7 @@ describe("mistakes point at the user's line", () => {
     expect(making({ y: 3 })).toThrow('odd: its function returns "y", which is a number');
     expect(making({ y: undefined })).toThrow('odd: its function returns "y", which is undefined');
     expect(making({}, { numerics: "fast" })).toThrow('odd: numerics are "fused" or "unfused", not "fast"');
+    expect(making({}, { thread: 2 })).toThrow('odd: there is no option "thread". Did you mean "threads"?');
     expect(making({}, { threads: 0, eager: true })).toThrow("threads must be a whole number from 1 to 256, not 0");
   });
 });

@@ -8,10 +8,12 @@
 import { i32, u8 } from "../../kernel/declare.ts";
 import { allocate, free } from "../../kernel/kernel.ts";
 import { coreCount } from "../../platform/cores.ts";
+import type { OptionNames } from "../../platform/suggest.ts";
 import { startStoppable, type Thread } from "../../platform/worker.ts";
 import { type ActionSpace, EnvironmentError, needCount, type ObservationSpace } from "../define.ts";
 import type { StepArrays } from "../vector/face.ts";
-import { GameBoard, GameVec, type GameVecOptions } from "./board.ts";
+import { checkOptions } from "../vector/options.ts";
+import { GAME_OPTIONS, GameBoard, GameVec, type GameVecOptions } from "./board.ts";
 import type { Game, GameSpaces } from "./game.ts";
 import type { Failure } from "./rows.ts";
 import { COMMANDS, MESSAGE_BYTES, OWN, THREAD, type ThreadData, WORDS } from "./thread.ts";
@@ -39,6 +41,8 @@ export interface AsyncVecOptions extends GameVecOptions {
   /** Milliseconds after which a thread that does not answer counts as dead; 60000 unless given. */
   readonly timeout?: number;
 }
+
+const ASYNC_OPTIONS: OptionNames<AsyncVecOptions> = { ...GAME_OPTIONS, workers: true, timeout: true };
 
 /** Milliseconds between looks at whether the threads are still there. */
 const LOOK = 50;
@@ -96,6 +100,7 @@ export class AsyncVec<
   constructor(kind: AsyncGameKind<O, A>, n: number, options: AsyncVecOptions = {}) {
     const { id = "game" } = kind;
     const { workers = coreCount(), timeout = 60_000 } = options;
+    checkOptions(id, options, ASYNC_OPTIONS);
     needCount(`${id}: workers`, workers, 1);
     if (!(timeout > 0)) throw new EnvironmentError(`${id}: timeout must be above 0 milliseconds, it is ${timeout}`);
     const make = sourceOf(id, kind.make);

@@ -6,6 +6,7 @@
  */
 import { bool, f32, f64, i32, type Scalar } from "../../kernel/declare.ts";
 import { allocate, free } from "../../kernel/kernel.ts";
+import type { OptionNames } from "../../platform/suggest.ts";
 import { HostStream } from "../../random/index.ts";
 import {
   type ActionSpace,
@@ -33,6 +34,13 @@ export interface GameVecOptions {
   /** The index of the first environment; 0 unless given. */
   readonly firstIndex?: number;
 }
+export const GAME_OPTIONS: OptionNames<GameVecOptions> = {
+  seed: true,
+  autoreset: true,
+  maxSteps: true,
+  firstIndex: true,
+};
+
 /** A game as vectors show it. */
 export interface GameEnv<O extends ObservationSpace, A extends ActionSpace> {
   readonly id: string;

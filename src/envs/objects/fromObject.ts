@@ -3,7 +3,8 @@
  */
 import { type ActionSpace, EnvironmentError, MOST_COUNT, needCount, type ObservationSpace } from "../define.ts";
 import type { StepArrays } from "../vector/face.ts";
-import { GameBoard, GameVec, type GameVecOptions } from "./board.ts";
+import { checkOptions } from "../vector/options.ts";
+import { GAME_OPTIONS, GameBoard, GameVec, type GameVecOptions } from "./board.ts";
 import type { Game, GameKind, GameSpaces } from "./game.ts";
 import { type GameRows, gameRows } from "./rows.ts";
 
@@ -28,6 +29,7 @@ export class ObjectVec<
   readonly #games: Game<O, A>[] = [];
 
   constructor(kind: GameKind<O, A>, n: number, options: GameVecOptions = {}) {
+    checkOptions(kind.id ?? "game", options, GAME_OPTIONS);
     super(new GameBoard(kind, n, options));
     const { memory, rowOptions } = this.board;
     const make = (index: number): Game<O, A> => {

@@ -2,7 +2,7 @@
  * @file What a VecEnv is told when it is made, checked.
  */
 
-import { didYouMean } from "../../platform/suggest.ts";
+import { didYouMean, type OptionNames, strayOption } from "../../platform/suggest.ts";
 import type { TargetChoice } from "../../runtime/targets.ts";
 import { type Environment, EnvironmentError, MOST_COUNT, needCount, type Params, type ParamsOf } from "../define.ts";
 import type { StepArrays } from "./arrays.ts";
@@ -28,7 +28,7 @@ export interface VecEnvOptions<P extends Params = Params> {
   readonly threads?: number;
 }
 
-const OPTIONS: { readonly [K in keyof Required<VecEnvOptions>]: true } = {
+export const VEC_OPTIONS: OptionNames<VecEnvOptions> = {
   seed: true,
   autoreset: true,
   maxSteps: true,
@@ -38,15 +38,9 @@ const OPTIONS: { readonly [K in keyof Required<VecEnvOptions>]: true } = {
   target: true,
   threads: true,
 };
-/** Refuses options that there are not: a misspelt one would be as if it were not there. */
-export function checkOptions(id: string, given: object): void {
-  for (const name of Object.keys(given)) {
-    if (Object.hasOwn(OPTIONS, name)) continue;
-    const known = Object.keys(OPTIONS);
-    throw new EnvironmentError(
-      `${id}: there is no option "${name}".${didYouMean(name, known)} Options are ${known.join(", ")}`,
-    );
-  }
+export function checkOptions<T>(id: string, given: object, names: OptionNames<T>): void {
+  const stray = strayOption(given, names);
+  if (stray) throw new EnvironmentError(`${id}: ${stray}`);
 }
 
 const AUTORESETS: { readonly [A in Autoreset]: true } = { "same-step": true, "next-step": true, disabled: true };

@@ -43,6 +43,7 @@ import {
   checkedLimit,
   checkedParams,
   checkOptions,
+  VEC_OPTIONS,
   type VecEnvOptions,
 } from "./options.ts";
 import { type CompiledKernels, compiledKernels, ownTypes } from "./programs.ts";
@@ -91,7 +92,7 @@ export class VecEnv<E extends Environment = Environment> {
   constructor(env: E, n: number, options: VecEnvOptions<E["params"]> = {}) {
     const { seed = 0, firstIndex = 0 } = options;
     if (typeof env !== "object") throw new EnvironmentError(`not an environment: ${env}; environment(id) finds one`);
-    checkOptions(env.id, options);
+    checkOptions(env.id, options, VEC_OPTIONS);
     this.env = env;
     this.n = needCount(`${env.id}: the number of environments`, n, 1, MOST_COUNT);
     this.seed = needCount(`${env.id}: the seed`, seed, 0);

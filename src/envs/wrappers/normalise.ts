@@ -15,9 +15,11 @@ import {
   RewardNormaliser,
   type RewardNormaliserState,
 } from "../../kernels/running/normalisers.ts";
+import type { OptionNames } from "../../platform/suggest.ts";
 import { EnvironmentError, observationSize } from "../define.ts";
 import { box } from "../spaces.ts";
 import type { StepArrays, VectorEnv } from "../vector/face.ts";
+import { checkOptions } from "../vector/options.ts";
 
 export interface NormaliseOptions extends RunChoice {
   /** How observations are normalised, or false: not at all. */
@@ -34,6 +36,13 @@ export interface NormalisedState {
 }
 
 const KIND = "NormalisedVec";
+const OPTIONS: OptionNames<NormaliseOptions> = {
+  observation: true,
+  reward: true,
+  state: true,
+  target: true,
+  threads: true,
+};
 type Normalisers = readonly [ObservationNormaliser | undefined, RewardNormaliser | undefined];
 
 function madeNormalisers(vec: VectorEnv, options: NormaliseOptions, choice: RunChoice): Normalisers {
@@ -76,7 +85,10 @@ export class NormalisedVec<V extends VectorEnv = VectorEnv> implements VectorEnv
   readonly #ended: Uint8Array;
 
   constructor(vec: V, options: NormaliseOptions = {}) {
-    const { target, threads } = options;
+    checkOptions(KIND, options, OPTIONS);
+    const { observation: ofObservation, reward: ofReward, target, threads } = options;
+    if (ofObservation) checkOptions(`${KIND}: observation`, ofObservation, { clip: true, epsilon: true });
+    if (ofReward) checkOptions(`${KIND}: reward`, ofReward, { gamma: true, clip: true, epsilon: true });
     const choice: RunChoice = {
       ...(target === undefined ? {} : { target }),
       ...(threads === undefined ? {} : { threads }),
