@@ -19,7 +19,7 @@ const ROUNDS = 4096;
 /** Groups of chains, each as many as the registers hold: a few for one thread, enough to share out for several. */
 const GROUPS = 2;
 const GROUPS_PER_THREAD = 16;
-/** Vectors that are read side by side: enough for sums not to wait for themselves, few enough for 16 registers. */
+/** Vectors that are read side by side: enough for what the second cache yields, few enough for 16 registers. */
 const READ_VECTORS = 6;
 
 /** Chains of multiply-adds, as many abreast as the registers hold. */

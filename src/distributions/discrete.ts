@@ -5,12 +5,9 @@
  * differentiated.
  */
 import { iotaOf, named, refuse } from "../tensor/build.ts";
-import { stack } from "../tensor/make.ts";
+import { FORBIDDEN, stack } from "../tensor/make.ts";
 import { type Key, uniform } from "../tensor/random.ts";
 import { Tensor, where } from "../tensor/tensor.ts";
-
-/** Stands for minus infinity in logits: its power is 0, and products with it stay numbers. */
-const FORBIDDEN = -1e30;
 
 export interface CategoricalOptions {
   /**

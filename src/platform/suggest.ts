@@ -1,5 +1,5 @@
 /**
- * @file "Did you mean": the nearest of some known words to one that is not known, and options that are none.
+ * @file "Did you mean": the nearest of some known words to one that is not known, and options that do not exist.
  */
 
 /** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */

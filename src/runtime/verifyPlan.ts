@@ -32,7 +32,7 @@ function extentsOf(module: Module, { offsets, bytes }: ArenaLayout): Extent[] {
 
 function rivalsIn(module: Module, extents: readonly Extent[]): Rivals {
   const rivals = new Map<Buffer, Buffer[]>();
-  const ordered = [...extents].sort((a, b) => a.begin - b.begin);
+  const ordered = extents.filter(({ begin, end }) => begin < end).sort((a, b) => a.begin - b.begin);
   ordered.forEach((a, k) => {
     for (let j = k + 1; j < ordered.length; j++) {
       const b = ordered[j] as Extent;

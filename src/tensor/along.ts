@@ -4,11 +4,11 @@
  * An index is an i32 tensor of the shape of its elements: along the axis it may have another size, along the others it has
  * that of the tensor. A run faults where an index is none of the axis.
  */
-import { named, pickedOf, refuse, viewOf } from "./build.ts";
+import { flipOf, named, pickedOf, refuse } from "./build.ts";
 import { iota } from "./make.ts";
-import type { Node, ViewAxis } from "./nodes.ts";
+import type { Node } from "./nodes.ts";
 import { axisOf, describeShape, elementsOf, sameShape } from "./shape.ts";
-import { Tensor, tensorOf, where } from "./tensor.ts";
+import { type Axes, Tensor, tensorOf, where } from "./tensor.ts";
 
 /** An axis of a tensor, and an index along it. */
 interface Along {
@@ -44,14 +44,16 @@ function swapped(x: Tensor, axis: number): Tensor {
 }
 /** The numbers of elements in a tensor of rows, by an index along the last axis: flat. */
 function numbersOf(index: Tensor, columns: number): Tensor {
-  const rows = iota(elementsOf(index.shape.slice(0, -1))).mul(columns);
-  return rows
+  const rows = elementsOf(index.shape.slice(0, -1));
+  const places = index.reshape([rows, index.size(-1)]);
+  return iota(rows)
+    .mul(columns)
     .unsqueeze(-1)
-    .add(index.reshape([-1, index.size(-1)]))
-    .reshape([-1]);
+    .add(places)
+    .reshape([elementsOf(index.shape)]);
 }
 /** A tensor as rows along an axis, and the index along them, tested. */
-function rowsOf({ x, index }: Along, axis: number): { readonly rows: Tensor; readonly places: Tensor } {
+function rowsOf({ x, index, axis }: Along): { readonly rows: Tensor; readonly places: Tensor } {
   const [rows, { node }] = [swapped(x, axis), swapped(index, axis)];
   return { rows, places: new Tensor(pickedOf(node, node, rows.size(-1))) };
 }
@@ -60,7 +62,7 @@ function rowsOf({ x, index }: Along, axis: number): { readonly rows: Tensor; rea
 export function takeAlong(x: Tensor, index: Tensor, axis: number): Tensor {
   const at = check("takeAlong", { x, index, axis });
   return named("takeAlong", () => {
-    const { rows, places } = rowsOf({ x, index, axis }, at);
+    const { rows, places } = rowsOf({ x, index, axis: at });
     const found = rows.reshape([-1]).gather(numbersOf(places, rows.size(-1)));
     return swapped(found.reshape(places.shape), at);
   });
@@ -69,8 +71,9 @@ export function takeAlong(x: Tensor, index: Tensor, axis: number): Tensor {
 /** x with source[i, j] added to [i, index[i, j]], for the last axis of two; what falls on one place is added up. */
 export function scatterAddAlong(x: Tensor, index: Tensor, source: Tensor, axis: number): Tensor {
   const at = check("scatterAddAlong", { x, index, axis }, source);
+  if (elementsOf(index.shape) === 0) return x;
   return named("scatterAddAlong", () => {
-    const { rows, places } = rowsOf({ x, index, axis }, at);
+    const { rows, places } = rowsOf({ x, index, axis: at });
     const sums = swapped(source, at)
       .reshape([-1])
       .scatterAdd(numbersOf(places, rows.size(-1)), elementsOf(rows.shape));
@@ -81,8 +84,9 @@ export function scatterAddAlong(x: Tensor, index: Tensor, source: Tensor, axis: 
 /** x with source[i, j] in place of [i, index[i, j]], for the last axis of two; of several for one place the last counts. */
 export function scatterAlong(x: Tensor, index: Tensor, source: Tensor, axis: number): Tensor {
   const at = check("scatterAlong", { x, index, axis }, source);
+  if (elementsOf(index.shape) === 0) return x;
   return named("scatterAlong", () => {
-    const { rows, places } = rowsOf({ x, index, axis }, at);
+    const { rows, places } = rowsOf({ x, index, axis: at });
     // For each place the last of the elements that go there, or -1.
     const isThere = places.unsqueeze(-1).eq(iota(rows.size(-1)));
     const last = where(isThere, iota(places.size(-1)).unsqueeze(-1), -1).max(-2);
@@ -92,14 +96,10 @@ export function scatterAlong(x: Tensor, index: Tensor, source: Tensor, axis: num
 }
 
 /** Axes from their ends to their beginnings: all of them, or those that are given. */
-export function flip(x: Tensor, axes?: readonly number[]): Tensor {
+export function flip(x: Tensor, axes?: Axes): Tensor {
   const node = tensorOf("flip", x);
-  const turned = axes?.map((axis) => axisFor("flip", node, axis));
-  const along = node.shape.map(
-    (size, axis): ViewAxis =>
-      !turned || turned.includes(axis)
-        ? { start: size - 1, terms: [{ axis, step: -1 }] }
-        : { start: 0, terms: [{ axis, step: 1 }] },
-  );
-  return new Tensor(viewOf(node, along, node.shape));
+  const given = typeof axes === "number" ? [axes] : axes;
+  const turned = given?.map((axis) => axisFor("flip", node, axis)) ?? node.shape.map((_, axis) => axis);
+  if (new Set(turned).size < turned.length) refuse("flip", `[${given?.join(", ")}] names an axis twice`);
+  return new Tensor(flipOf(node, turned));
 }

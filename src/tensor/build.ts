@@ -206,6 +206,14 @@ export function sliceOf(node: Node, axis: number, begin: number, end: number, st
   return viewOf(node, axes, shape);
 }
 
+/** Axes from their ends to their beginnings. */
+export function flipOf(node: Node, turned: readonly number[]): Node {
+  const axes = node.shape.map((size, axis) =>
+    turned.includes(axis) ? { start: size - 1, terms: [{ axis, step: -1 }] } : whole(axis),
+  );
+  return viewOf(node, axes, node.shape);
+}
+
 /** The gradient of a view. */
 export function unviewOf(node: Node, axes: readonly ViewAxis[], shape: Shape): Node {
   return recording().node({ kind: "unview", dtype: node.dtype, shape, input: node, axes }, keyOfAxes(axes));
@@ -223,7 +231,7 @@ export function checkPick(shape: Shape, index: Node): void {
 export function pickedOf(picked: Node, index: Node, count: number): Node {
   const { dtype, shape } = picked;
   const inputs = [picked, index, constantOf(count, "i32", shape)];
-  return recording().node({ kind: "map", op: "picked", dtype, shape, inputs, asked: outermost ?? "pick" }, "picked");
+  return recording().node({ kind: "map", op: "picked", dtype, shape, inputs, asked: outermost }, "picked");
 }
 
 /** A value that is computed already, as the result of an operation whose gradient is known by itself. */

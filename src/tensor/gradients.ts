@@ -9,6 +9,7 @@
 import {
   constantOf,
   cumulateOf,
+  flipOf,
   gatherOf,
   mapOf,
   matmulOf,
@@ -142,21 +143,26 @@ const MAP_RULES: { readonly [O in MapOp]: MapRule } = {
 
 const isFloat = (node: Node): boolean => node.dtype === "f32" || node.dtype === "f64";
 
+type Term = ViewAxis["terms"][number];
+const isBackwards = (term: Term | undefined): boolean => term?.step === -1;
 /** A gradient of a view as sums, transpositions and paddings where it is one of these; undefined where it is not. */
 function simpleUnview({ input, axes, shape }: ViewNode, g: Node): Node | undefined {
-  const simple = axes.every(({ terms }) => terms.length <= 1 && (terms[0]?.step ?? 1) === 1);
+  const simple = axes.every(({ terms }) => terms.length <= 1 && Math.abs(terms[0]?.step ?? 1) === 1);
   const used = axes.flatMap(({ terms }) => terms.map((t) => t.axis));
+  const backwards = axes.flatMap(({ terms }) => terms.filter(isBackwards).map((t) => t.axis));
   if (!simple || new Set(used).size !== used.length) return undefined;
   // Axes of the view that no axis of the input moves along are repetitions.
   const repeated = shape.flatMap((_, axis) => (used.includes(axis) ? [] : [axis]));
-  const summed = reduceOf("add", g, repeated);
+  const summed = reduceOf("add", flipOf(g, backwards), repeated);
   const kept = shape.flatMap((_, axis) => (used.includes(axis) ? [axis] : []));
   const inOrder = transposeOf(
     summed,
     used.map((axis) => kept.indexOf(axis)),
   );
   const sizes = axes.map(({ terms }) => (terms[0] ? (shape[terms[0].axis] as number) : 1));
-  const before = axes.map(({ start }) => start);
+  const before = axes.map(({ start, terms }, axis) =>
+    isBackwards(terms[0]) ? start - (sizes[axis] as number) + 1 : start,
+  );
   const after = input.shape.map((size, axis) => size - (before[axis] as number) - (sizes[axis] as number));
   return padOf(reshapeOf(inOrder, sizes), before, after, 0);
 }

@@ -17,6 +17,9 @@ import type { TensorType } from "./nodes.ts";
 import { describeShape, elementsOf, type Shape } from "./shape.ts";
 import { Tensor, tensorOf } from "./tensor.ts";
 
+/** Stands for minus infinity in what a softmax is taken of: its power is 0, and products with it stay numbers. */
+export const FORBIDDEN = -1e30;
+
 /** An array that the caller hands over with every run. */
 export function input(name: string, dtype: TensorType, shape: Shape): Tensor {
   return new Tensor(inputOf(name, dtype, shape));
@@ -55,16 +58,13 @@ export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
 export function tile(x: Tensor, repeats: readonly number[]): Tensor {
   const { shape } = tensorOf("tile", x);
   if (repeats.length !== shape.length)
-    refuse("tile", `${repeats.length} numbers of repeats are not one for each axis of ${describeShape(shape)}`);
+    refuse("tile", `[${repeats.join(", ")}] is not a number of repeats for each axis of ${describeShape(shape)}`);
   for (const count of repeats) checkCount("tile", count, 1);
+  const times = (axis: number): number => repeats[axis] as number;
   return named("tile", () =>
-    repeats.reduce(
-      (all, count, axis) =>
-        concat(
-          Array.from({ length: count }, () => all),
-          axis,
-        ),
-      x,
-    ),
+    x
+      .reshape(shape.flatMap((size) => [1, size]))
+      .expand(shape.flatMap((size, axis) => [times(axis), size]))
+      .reshape(shape.map((size, axis) => times(axis) * size)),
   );
 }

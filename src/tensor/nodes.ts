@@ -58,7 +58,7 @@ export interface MapNode extends NodeBase {
   readonly op: MapOp;
   readonly inputs: readonly Node[];
   /** What the user has called, where a run may fault because of it. */
-  readonly asked?: string;
+  readonly asked?: string | undefined;
 }
 /** Where along one axis of its input a view's element lies: start + sum of step * (subscript along an axis of the view). */
 export interface ViewAxis {

@@ -124,7 +124,9 @@ export class Tensor {
   sign(): Tensor {
     return this.#map("sign");
   }
+  /** One over this: of floats. */
   reciprocal(): Tensor {
+    if (this.dtype !== "f32" && this.dtype !== "f64") refuse("reciprocal", `it does not take ${this.dtype}`);
     return named("reciprocal", () => new Tensor(constantOf(1, this.dtype)).div(this));
   }
   exp(): Tensor {
@@ -270,13 +272,13 @@ export class Tensor {
       return squares.sum(axes, keep).div(count - ddof);
     });
   }
-  /** The root of the variance. */
+  /** The root of the variance; nothing flows where it is 0. */
   deviation(axes?: Axes, keep = false, ddof = 0): Tensor {
-    return named("deviation", () => this.variance(axes, keep, ddof).sqrt());
+    return named("deviation", () => rootOf(this.variance(axes, keep, ddof)));
   }
-  /** The root of the sum of squares. */
+  /** The root of the sum of squares; nothing flows where it is 0. */
   norm(axes?: Axes, keep = false): Tensor {
-    return named("norm", () => this.square().sum(axes, keep).sqrt());
+    return named("norm", () => rootOf(this.square().sum(axes, keep)));
   }
   max(axes?: Axes, keep = false): Tensor {
     return this.#reduce("max", "max", axes, keep);
@@ -331,7 +333,14 @@ export class Tensor {
     const rank = this.shape.length;
     const factor = tensorOf("matmul", other);
     if (other.shape.length > 2) return this.#matmulEach(other);
-    if (other.shape.length === 1 && rank > 1) return this.matmul(other.unsqueeze(-1)).reshape(this.shape.slice(0, -1));
+    if (other.shape.length === 1 && rank > 1) {
+      if (this.size(-1) !== other.size(0))
+        refuse(
+          "matmul",
+          `shapes ${describeShape(this.shape)} and ${describeShape(other.shape)} do not fit: [..., m, k] times [k]`,
+        );
+      return this.matmul(other.unsqueeze(-1)).reshape(this.shape.slice(0, -1));
+    }
     if (rank <= 2) return new Tensor(matmulOf(this.node, factor));
     const rows = elementsOf(this.shape.slice(0, -1));
     const flat = this.reshape([rows, this.size(-1)]).matmul(other);
@@ -371,6 +380,12 @@ export class Tensor {
     const places = new Tensor(iotaOf([...this.shape, count], this.shape.length));
     return named("oneHot", () => this.unsqueeze(-1).eq(places).to(dtype));
   }
+}
+
+/** A root through which nothing flows where it is 0, rather than what is not a number. */
+function rootOf(x: Tensor): Tensor {
+  const isZero = x.eq(0);
+  return where(isZero, 0, where(isZero, 1, x).sqrt());
 }
 
 /** The node of an operand that has to be a tensor. */

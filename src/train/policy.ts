@@ -11,6 +11,7 @@ import { OnPolicy } from "../algorithms/onPolicy.ts";
 import { observationSize } from "../envs/define.ts";
 import type { TypedArray } from "../ir/arrays.ts";
 import { LockstepError } from "../platform/errors.ts";
+import { type OptionNames, strayOption } from "../platform/suggest.ts";
 import { input, program, randomKey, randomState, type State, type Tensor } from "../tensor/index.ts";
 import type { TensorProgram, TensorProgramOptions } from "../tensor/program.ts";
 
@@ -23,6 +24,8 @@ export interface PolicyOptions extends Pick<TensorProgramOptions, "target" | "th
   /** What random choices follow from; 0 unless given. */
   readonly seed?: number;
 }
+export const POLICY_OPTIONS: OptionNames<PolicyOptions> = { target: true, threads: true, numerics: true, seed: true };
+
 export interface ActOptions {
   /** Whether the most likely action is taken, or one is drawn; the most likely one unless given. */
   readonly deterministic?: boolean;
@@ -60,6 +63,8 @@ export class Policy {
   readonly #size: number;
 
   constructor(parts: PolicyParts, { seed = 0, ...options }: PolicyOptions = {}) {
+    const stray = strayOption({ seed, ...options }, POLICY_OPTIONS);
+    if (stray) throw new PolicyError(`${parts.spaces.id}: ${stray}`);
     this.spaces = parts.spaces;
     this.#parts = parts;
     this.#options = options;

@@ -9,8 +9,9 @@ import { observationNormOf, type RolloutConfig } from "../algorithms/rollout.ts"
 import { Parameters } from "../nn/index.ts";
 import { type FileTensor, readTensors } from "../nn/safetensors.ts";
 import { fitting } from "../nn/saving.ts";
+import { type OptionNames, strayOption } from "../platform/suggest.ts";
 import { CheckpointError } from "./checkpoints.ts";
-import { Policy, type PolicyOptions } from "./policy.ts";
+import { POLICY_OPTIONS, Policy, PolicyError, type PolicyOptions } from "./policy.ts";
 import { algorithmOf, type RunDocument, readDocument } from "./runDocument.ts";
 import { RunFolder } from "./runFolder.ts";
 import { STATE_PREFIX } from "./snapshot.ts";
@@ -25,10 +26,14 @@ export interface LoadPolicyOptions extends PolicyOptions {
   readonly checkpoint?: "last" | "best" | number;
 }
 
+const LOAD_OPTIONS: OptionNames<LoadPolicyOptions> = { ...POLICY_OPTIONS, checkpoint: true };
+
 type Tensors = ReadonlyMap<string, FileTensor>;
 
 /** The policy of a run. Random numbers, targets and threads are as in `Policy`; numerics are the run's own. */
 export function loadPolicy(from: string | PolicyFiles, options: LoadPolicyOptions = {}): Policy {
+  const stray = strayOption(options, LOAD_OPTIONS);
+  if (stray) throw new PolicyError(`loadPolicy: ${stray}`);
   const { checkpoint = "last", ...policyOptions } = options;
   if (typeof from !== "string")
     return policyFrom(readDocument(from.config), readTensors(from.tensors).tensors, policyOptions);

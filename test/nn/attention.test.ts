@@ -3,7 +3,7 @@
  */
 import { expect, test } from "vitest";
 import { attention } from "../../src/nn/index.ts";
-import { input, program } from "../../src/tensor/index.ts";
+import { gradients, input, program, type Tensor } from "../../src/tensor/index.ts";
 import { numbers } from "../tensor/support.ts";
 
 const [HEADS, QUERIES, KEYS, SIZE, WIDE] = [2, 3, 4, 5, 6];
@@ -29,6 +29,20 @@ function plain(sees: (row: number, key: number) => boolean, scale: number): numb
   return out;
 }
 
+test("a query that sees nothing is 0, and spoils no gradient", () => {
+  const made = program("blind", () => {
+    const [x, values] = [input("x", "f64", [2, 3]), input("v", "f64", [2, 2])];
+    const seen = attention(x, x, values, { mask: input("mask", "bool", [2, 2]) });
+    const [gx, gv] = gradients(seen.sum(), [x, values]) as [Tensor, Tensor];
+    return { seen, gx, gv };
+  });
+  const { seen, gx, gv } = made.run({ x: [1, 2, 3, 4, 5, 6], v: [1, 2, 3, 4], mask: [0, 0, 0, 1] });
+  expect(Array.from(seen)).toEqual([0, 0, 3, 4]);
+  expect(Array.from(gv)).toEqual([0, 0, 1, 1]);
+  expect(gx.every((g) => g === 0)).toBe(true);
+  made.dispose();
+});
+
 test("shares of values: all, earlier, masked, both", () => {
   const made = program("attending", () => {
     const [queries, keys, values] = [
@@ -37,12 +51,13 @@ test("shares of values: all, earlier, masked, both", () => {
       input("v", "f64", [HEADS, KEYS, WIDE]),
     ];
     const seen = input("mask", "bool", [QUERIES, KEYS]);
+    const [firstKeys, firstValues] = [keys.slice(1, 0, QUERIES), values.slice(1, 0, QUERIES)];
     return {
       all: attention(queries, keys, values),
       scaled: attention(queries, keys, values, { scale: 2 }),
-      causal: attention(queries, keys, values, { causal: true }),
+      causal: attention(queries, firstKeys, firstValues, { causal: true }),
       masked: attention(queries, keys, values, { mask: seen }),
-      both: attention(queries, keys, values, { mask: seen, causal: true }),
+      both: attention(queries, firstKeys, firstValues, { mask: seen.slice(1, 0, QUERIES), causal: true }),
     };
   });
   const found = made.run({ q, k, v, mask });

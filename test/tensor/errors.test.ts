@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { categorical } from "../../src/distributions/index.ts";
-import { crossEntropy, linear } from "../../src/nn/index.ts";
+import { attention, crossEntropy, linear } from "../../src/nn/index.ts";
 import { adam } from "../../src/optim/index.ts";
 import {
   constant,
@@ -82,7 +82,16 @@ describe("mistakes point at the user's line", () => {
       "scatterAlong: elements f32 [2, 3] do not fit the index [2, 1] of f32 ones",
     ],
     ["turning round", () => flip(x(), [2]), "flip: [2, 3] has no axis 2"],
-    ["repeating", () => tile(x(), [2]), "tile: 1 numbers of repeats are not one for each axis of [2, 3]"],
+    ["turning twice", () => flip(x(), [0, -2]), "flip: [0, -2] names an axis twice"],
+    ["vectors", () => x().matmul(input("v", "f32", [4])), "matmul: shapes [2, 3] and [4] do not fit: [..., m, k]"],
+    ["whole parts", () => at([2]).reciprocal(), "reciprocal: it does not take i32"],
+    ["attention", () => attention(x(), x(), x(), { casual: true } as never), 'attention: there is no option "casual"'],
+    [
+      "what is earlier",
+      () => attention(x(), input("k", "f32", [4, 3]), input("v", "f32", [4, 3]), { causal: true }),
+      "attention: causal with 2 queries and 4 keys: which are earlier is for a mask to say",
+    ],
+    ["repeating", () => tile(x(), [2]), "tile: [2] is not a number of repeats for each axis of [2, 3]"],
     ["repeats", () => tile(x(), [0, 1]), "tile: 0 is not a whole number from 1 on"],
     ["labels", () => crossEntropy(x(), at([2, 1])), "crossEntropy: an index [2, 1] does not fit [2, 3]"],
     ["choices", () => categorical(x()).logProb(at([2, 1])), "logProb: an index [2, 1] does not fit [2, 3]"],

@@ -160,6 +160,19 @@ describe("gradients are what finite differences say", () => {
   for (const [name, { shapes, of, domain = (x: number) => x }] of Object.entries(CASES))
     test(name, () => checkGradients(shapes, (xs) => of(...xs).sum(), { domain }));
 
+  test("roots of nothing have none", () => {
+    const made = program("roots", () => {
+      const x = input("x", "f64", [2, 3]);
+      const [norms, deviations] = [x.norm(1).sum(), x.deviation(1).sum()].map((of) => gradients(of, [x])[0] as Tensor);
+      return { norms: norms as Tensor, deviations: deviations as Tensor };
+    });
+    const { norms, deviations } = made.run({ x: [0, 0, 0, 0, 3, 4] });
+    expect(Array.from(norms)).toEqual([0, 0, 0, 0, expect.closeTo(0.6, 12), expect.closeTo(0.8, 12)]);
+    expect(Array.from(deviations).slice(0, 3)).toEqual([0, 0, 0]);
+    expect(deviations.every(Number.isFinite)).toBe(true);
+    made.dispose();
+  });
+
   test("the exponent of 0 and of powers of 0 has none, as in other frameworks", () => {
     const made = program("powers", () => {
       const [a, b] = [input("a", "f64", [5]), input("b", "f64", [5])];

@@ -132,6 +132,31 @@ describe.each(TARGETS)("on %s", (target) => {
   });
 });
 
+test("a single row of f64: the same bits on all targets", () => {
+  const [k, n] = [19, 260];
+  const values = (count: number, seed: number) => Array.from({ length: count }, (_, i) => Math.sin(i * 12.9898 + seed));
+  const found = TARGETS.map((target) => {
+    const made = program(
+      "row",
+      () => ({
+        c: input("a", "f64", [1, k])
+          .matmul(input("b", "f64", [k, n]))
+          .add(1)
+          .relu(),
+      }),
+      { target, threads: 2 },
+    );
+    const c = Array.from(made.run({ a: values(k, 1), b: values(k * n, 2) }).c);
+    made.dispose();
+    return c;
+  });
+  const [a, b] = [values(k, 1), values(k * n, 2)];
+  const plainly = Array.from({ length: n }, (_, j) =>
+    Math.max(0, 1 + a.reduce((sum, x, p) => sum + x * (b[p * n + j] as number), 0)),
+  );
+  for (const one of found) expect(one).toEqual(plainly);
+});
+
 test.each(SHAPES.map((one) => [named(one), one] as const))("%s fused: the same bits on wasm and native", (_, one) => {
   const found = TARGETS.filter((target) => target !== "js").map((target) =>
     computed(one, { target, numerics: "fused" }),

@@ -143,6 +143,28 @@ describe("elements by an index along an axis", () => {
       expect(got.turned).toEqual([4, 3, 2, 1, 8, 7, 6, 5]);
       expect(got.upside).toEqual([8, 7, 6, 5, 4, 3, 2, 1]);
     });
+  for (const mode of QUICK_MODES)
+    test(`of whole numbers and of yes and no: ${JSON.stringify(mode)}`, () => {
+      const kinds = () => {
+        const [x, y, at] = [input("x", "f32", [2, 4]), input("y", "f32", [2, 3]), input("at", "i32", [2, 3])];
+        const [whole, more, yes] = [x.to("i32"), y.to("i32"), x.gt(4)];
+        return {
+          taken: takeAlong(whole, at, 1),
+          written: scatterAlong(whole, at, more, 1),
+          added: scatterAddAlong(whole, at, more, 1),
+          yes: takeAlong(yes, at, 1),
+          none: takeAlong(x, at.slice(1, 1, 1), 1),
+          same: scatterAddAlong(x, at.slice(1, 1, 1), y.slice(1, 1, 1), 1),
+        };
+      };
+      const got = results(kinds, given, mode);
+      expect(got.taken).toEqual([4, 1, 4, 6, 6, 7]);
+      expect(got.written).toEqual([20, 2, 3, 30, 5, 50, 60, 8]);
+      expect(got.added).toEqual([21, 2, 3, 44, 5, 96, 67, 8]);
+      expect(got.yes).toEqual([0, 0, 0, 1, 1, 1]);
+      expect(got.none).toEqual([]);
+      expect(got.same).toEqual(given.x);
+    });
   test.each(["takeAlong", "scatterAddAlong", "scatterAlong"] as const)("%s faults where an index is none", (name) => {
     const made = program("wrong", () => {
       const [x, y, at] = [input("x", "f32", [2, 4]), input("y", "f32", [2, 3]), input("at", "i32", [2, 3])];

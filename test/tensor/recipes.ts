@@ -202,7 +202,7 @@ const ON_FLOATS: { readonly [op: string]: Cook } = {
       () => scatterAddAlong(x, places, source, axis),
       () => scatterAlong(x, places, source, axis),
     ];
-    return [at(ways, p)()];
+    return [at(ways, p + q + r)()];
   },
   flip: (_, [, p], x) => [flip(x, axesFrom(x.shape, p))],
   concat: (k, [, p, q], x) => {

@@ -86,6 +86,9 @@ describe("refusals", () => {
     const wider = { ...document, hyperparameters: { nEnvs: 8, nSteps: 5, netArch: [1_000_000_000] } };
     expect(() => loadPolicy({ config: wider, tensors })).toThrow('"actor.w0" is F32 [4, 8] in the file');
     expect(() => loadPolicy({ config: "{}", tensors })).toThrow(RunDocumentError);
+    expect(() => loadPolicy({ config: "{}", tensors }, { chekpoint: "best" } as never)).toThrow(
+      'loadPolicy: there is no option "chekpoint". Did you mean "checkpoint"?',
+    );
     expect(() => loadPolicy({ config: { ...document, algo: "pp" }, tensors })).toThrow('Did you mean "ppo"?');
     expect(() => loadPolicy({ config, tensors: tensors.subarray(0, 100) })).toThrow(/does not fit a file of 100/);
     expect(() => loadPolicy(folder, { checkpoint: 7 })).toThrow("no checkpoint of 7 steps; there are those of 80");

@@ -38,6 +38,7 @@ export const VEC_OPTIONS: OptionNames<VecEnvOptions> = {
   target: true,
   threads: true,
 };
+/** Refuses options that there are not. */
 export function checkOptions<T>(id: string, given: object, names: OptionNames<T>): void {
   const stray = strayOption(given, names);
   if (stray) throw new EnvironmentError(`${id}: ${stray}`);

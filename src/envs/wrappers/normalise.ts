@@ -21,11 +21,18 @@ import { box } from "../spaces.ts";
 import type { StepArrays, VectorEnv } from "../vector/face.ts";
 import { checkOptions } from "../vector/options.ts";
 
+export interface NormalisedObservations {
+  readonly clip?: number;
+  readonly epsilon?: number;
+}
+export interface NormalisedRewards extends NormalisedObservations {
+  readonly gamma?: number;
+}
 export interface NormaliseOptions extends RunChoice {
   /** How observations are normalised, or false: not at all. */
-  readonly observation?: false | { readonly clip?: number; readonly epsilon?: number };
+  readonly observation?: false | NormalisedObservations;
   /** How rewards are normalised, or false: not at all. */
-  readonly reward?: false | { readonly gamma?: number; readonly clip?: number; readonly epsilon?: number };
+  readonly reward?: false | NormalisedRewards;
   /** Statistics of another one (`toJSON`), which say how things are normalised too. */
   readonly state?: unknown;
 }
@@ -43,6 +50,8 @@ const OPTIONS: OptionNames<NormaliseOptions> = {
   target: true,
   threads: true,
 };
+const OF_OBSERVATIONS: OptionNames<NormalisedObservations> = { clip: true, epsilon: true };
+const OF_REWARDS: OptionNames<NormalisedRewards> = { ...OF_OBSERVATIONS, gamma: true };
 type Normalisers = readonly [ObservationNormaliser | undefined, RewardNormaliser | undefined];
 
 function madeNormalisers(vec: VectorEnv, options: NormaliseOptions, choice: RunChoice): Normalisers {
@@ -87,8 +96,8 @@ export class NormalisedVec<V extends VectorEnv = VectorEnv> implements VectorEnv
   constructor(vec: V, options: NormaliseOptions = {}) {
     checkOptions(KIND, options, OPTIONS);
     const { observation: ofObservation, reward: ofReward, target, threads } = options;
-    if (ofObservation) checkOptions(`${KIND}: observation`, ofObservation, { clip: true, epsilon: true });
-    if (ofReward) checkOptions(`${KIND}: reward`, ofReward, { gamma: true, clip: true, epsilon: true });
+    if (ofObservation) checkOptions(`${KIND}: observation`, ofObservation, OF_OBSERVATIONS);
+    if (ofReward) checkOptions(`${KIND}: reward`, ofReward, OF_REWARDS);
     const choice: RunChoice = {
       ...(target === undefined ? {} : { target }),
       ...(threads === undefined ? {} : { threads }),

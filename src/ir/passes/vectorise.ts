@@ -220,11 +220,11 @@ const FEW_LANES = 4;
 /** Operations of a body for which a few iterations are worth narrow vectors, and up to which their code is. */
 const NARROW_COST = { least: 192, most: 1024 } as const;
 
-/** The lanes of a loop's vectors, most first. */
+/** The lanes of a loop's vectors, most first; loops that are known to be shorter than a vector get half of one. */
 function widths(s: For, lanes: number, vectors: number): number[] {
   const { begin, end } = s;
   const trips = begin.kind === "const" && end.kind === "const" ? end.value - begin.value : Number.POSITIVE_INFINITY;
-  if (trips < lanes) return [lanes / 2, FEW_LANES].filter((n) => n >= FEW_LANES);
+  if (trips < lanes) return lanes > 2 * FEW_LANES ? [lanes / 2, FEW_LANES] : [FEW_LANES];
   const widest = vectors > 1 ? [lanes * vectors, lanes] : [lanes];
   const cost = costOf(s.body);
   const isNarrow = cost >= NARROW_COST.least && cost <= NARROW_COST.most;

@@ -75,7 +75,7 @@ export class Linkage {
     const extents = this.parameters(f)
       .flatMap((buffer) => {
         const begin = this.#arena.offsets.get(buffer);
-        return begin === undefined ? [] : [{ buffer, begin, end: begin + bytesOf(buffer) }];
+        return begin === undefined ? [] : [{ buffer, begin, end: begin + usedBytes(buffer) }];
       })
       .sort((a, b) => a.begin - b.begin);
     const found = new Set<Buffer>();
@@ -129,7 +129,8 @@ export class Linkage {
   }
 }
 
-const bytesOf = ({ length, storage }: Buffer): number => (length ?? 0) * STORAGE_BYTES[storage];
+/** Without what fills up the last line. */
+const usedBytes = ({ length, storage }: Buffer): number => (length ?? 0) * STORAGE_BYTES[storage];
 
 /** The leading arguments of a call of `f`: fault word, context where needed, then buffers and dynamic lengths. */
 export function argumentsOf(

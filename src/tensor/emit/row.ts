@@ -40,7 +40,7 @@ export function singleRow(job: Job, columns: Columns): void {
   });
   eachColumn((j) => {
     const { into, at } = columns.result(row, j);
-    const sum = load(sums, j);
+    const sum = b.let("sum", load(sums, j));
     b.store(into.buffer, at, finish ? finish(row, columns.number(j), sum) : sum);
   });
 }

@@ -128,9 +128,10 @@ export function depthFor({ node, machine, inner }: Job, columns: number): number
 export function eachBlock({ b, inner }: Job, depth: number, body: (block: Block) => void): void {
   const blocks = Math.floor(inner / depth);
   body({ begin: i32(0), count: depth });
-  b.for("block", { begin: i32(1), end: i32(blocks) }, (at) => {
-    body({ begin: b.let("begin", times(at, depth)), count: depth });
-  });
+  if (blocks > 1)
+    b.for("block", { begin: i32(1), end: i32(blocks) }, (at) => {
+      body({ begin: b.let("begin", times(at, depth)), count: depth });
+    });
   if (inner > blocks * depth) body({ begin: i32(blocks * depth), count: inner - blocks * depth });
 }
 /** Tiles of a chunk, at most so many: as many in each as in any other, where that is not much less. */
