@@ -11,7 +11,7 @@ import { f32 } from "../kernel/declare.ts";
 import { allocate, free } from "../kernel/kernel.ts";
 import { Program } from "../runtime/program.ts";
 import { availability } from "../runtime/targets.ts";
-import type { TargetName } from "../targets/target.ts";
+import type { Target, TargetName } from "../targets/target.ts";
 import { tileMachine } from "../tensor/program.ts";
 
 /** Rounds of a chain of multiply-adds. */
@@ -75,6 +75,21 @@ interface Limit {
   readonly run: () => void;
   readonly dispose: () => void;
 }
+/** A module on arrays, which go with it. */
+function limit(
+  module: Module,
+  target: Target,
+  threads: number,
+  arrays: { readonly [name: string]: Float32Array },
+): Limit {
+  const made = new Program(module, target, { threads, unchecked: false, numerics: "fused" });
+  const dispose = (): void => {
+    made.dispose();
+    for (const array of Object.values(arrays)) free(array);
+  };
+  return { run: made.bind(arrays), dispose };
+}
+
 /** What does nothing but multiply and add, and how many operations a run of it is. */
 export interface Peak extends Limit {
   readonly operations: number;
@@ -93,16 +108,10 @@ export function readingOf(target: TargetName, count: number): Reading | undefine
   const { lanes } = tileMachine(found, "fused", 1);
   const step = lanes * READ_VECTORS;
   const length = Math.ceil(count / step) * step;
-  const made = new Program(reading(length, lanes), found, { threads: 1, unchecked: false, numerics: "fused" });
   const [numbers, sums] = [allocate(f32, length), allocate(f32, step)];
   // Memory that was never written may be one page of zeros, over and over.
   numbers.fill(1);
-  const dispose = (): void => {
-    made.dispose();
-    free(numbers);
-    free(sums);
-  };
-  return { run: made.bind({ numbers, sums }), numbers, sums, dispose };
+  return { ...limit(reading(length, lanes), found, 1, { numbers, sums }), numbers, sums };
 }
 
 /** The peak of a target on so many threads; undefined where the target is not there. */
@@ -112,15 +121,10 @@ export function peakOf(target: TargetName, threads = 1): Peak | undefined {
   const { rows, lanes, vectors } = tileMachine(found, "fused", threads);
   const groups = threads === 1 ? GROUPS : GROUPS_PER_THREAD * threads;
   const columns = lanes * vectors * groups;
-  const made = new Program(chains(rows, columns), found, { threads, unchecked: false, numerics: "fused" });
   const [factors, sums] = [allocate(f32, 2), allocate(f32, rows * columns)];
   factors.set([0.5, 0.25]);
   // Starts of their own: equal chains would be computed once.
   for (let i = 0; i < sums.length; i++) sums[i] = i;
-  const dispose = (): void => {
-    made.dispose();
-    free(factors);
-    free(sums);
-  };
-  return { run: made.bind({ factors, sums }), operations: 2 * ROUNDS * rows * columns, dispose };
+  const operations = 2 * ROUNDS * rows * columns;
+  return { ...limit(chains(rows, columns), found, threads, { factors, sums }), operations };
 }

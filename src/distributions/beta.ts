@@ -4,7 +4,6 @@
  * Both functions are Stirling's series of an argument that is moved up, minus what moving it takes; so their gradients
  * are those of the series, and come by themselves. Errors are about 1e-14 (f64) or 1e-6 (f32) for arguments above 0.
  */
-
 import { constant } from "../tensor/make.ts";
 import { type Key, normal, uniform } from "../tensor/random.ts";
 import { type Tensor, where } from "../tensor/tensor.ts";

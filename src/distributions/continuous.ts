@@ -3,7 +3,6 @@
  *
  * Samples depend differentiably on the parameters; take `stopGradient()` of them where that is not meant.
  */
-
 import { constant } from "../tensor/make.ts";
 import { type Key, normal } from "../tensor/random.ts";
 import type { Operand, Tensor } from "../tensor/tensor.ts";

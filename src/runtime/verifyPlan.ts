@@ -9,40 +9,33 @@ import { IrError } from "../ir/build.ts";
 import type { Buffer, Expr, Module, Stmt } from "../ir/nodes.ts";
 import { STORAGE_BYTES } from "../ir/types.ts";
 import { eachExpr, eachStmtExpr, stmtBodies, usedBuffers } from "../ir/walk.ts";
+import { type Extent, extentOf, overlapping } from "../targets/extents.ts";
 import { ARENA_HEADER, type ArenaLayout } from "../targets/target.ts";
 
 /** Buffers by those that they share memory with. */
 type Rivals = ReadonlyMap<Buffer, readonly Buffer[]>;
-interface Extent {
-  readonly buffer: Buffer;
-  readonly begin: number;
-  readonly end: number;
-}
 
-function extentsOf(module: Module, { offsets, bytes }: ArenaLayout): Extent[] {
+function extentsOf(module: Module, layout: ArenaLayout): Extent[] {
   const own = [...usedBuffers(module.entry.body)].filter((b) => b.space === "temp" || b.space === "state");
   return own.map((buffer) => {
-    const begin = offsets.get(buffer) ?? Number.NaN;
-    const end = begin + (buffer.length as number) * STORAGE_BYTES[buffer.storage];
-    if (!(begin >= ARENA_HEADER && end <= bytes && begin % STORAGE_BYTES[buffer.storage] === 0))
-      throw new IrError(`${module.name}: ${buffer.name} does not lie in the arena: ${begin} to ${end} of ${bytes}`);
-    return { buffer, begin, end };
+    const extent = extentOf(buffer, layout) ?? { buffer, begin: Number.NaN, end: Number.NaN };
+    const { begin, end } = extent;
+    if (!(begin >= ARENA_HEADER && end <= layout.bytes && begin % STORAGE_BYTES[buffer.storage] === 0))
+      throw new IrError(
+        `${module.name}: ${buffer.name} does not lie in the arena: ${begin} to ${end} of ${layout.bytes}`,
+      );
+    return extent;
   });
 }
 
 function rivalsIn(module: Module, extents: readonly Extent[]): Rivals {
   const rivals = new Map<Buffer, Buffer[]>();
-  const ordered = extents.filter(({ begin, end }) => begin < end).sort((a, b) => a.begin - b.begin);
-  ordered.forEach((a, k) => {
-    for (let j = k + 1; j < ordered.length; j++) {
-      const b = ordered[j] as Extent;
-      if (b.begin >= a.end) break;
-      if (a.buffer.space === "state" || b.buffer.space === "state")
-        throw new IrError(`${module.name}: ${a.buffer.name} and ${b.buffer.name} share memory, one of them for good`);
-      rivals.set(a.buffer, [...(rivals.get(a.buffer) ?? []), b.buffer]);
-      rivals.set(b.buffer, [...(rivals.get(b.buffer) ?? []), a.buffer]);
-    }
-  });
+  for (const [{ buffer: a }, { buffer: b }] of overlapping(extents)) {
+    if (a.space === "state" || b.space === "state")
+      throw new IrError(`${module.name}: ${a.name} and ${b.name} share memory, one of them for good`);
+    rivals.set(a, [...(rivals.get(a) ?? []), b]);
+    rivals.set(b, [...(rivals.get(b) ?? []), a]);
+  }
   return rivals;
 }
 

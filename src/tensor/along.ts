@@ -4,10 +4,9 @@
  * An index is an i32 tensor of the shape of its elements: along the axis it may have another size, along the others it has
  * that of the tensor. A run faults where an index is none of the axis.
  */
-import { flipOf, named, pickedOf, refuse } from "./build.ts";
+import { axisIn, flipOf, named, pickedOf, refuse } from "./build.ts";
 import { iota } from "./make.ts";
-import type { Node } from "./nodes.ts";
-import { axisOf, describeShape, elementsOf, sameShape } from "./shape.ts";
+import { describeShape, elementsOf, sameShape } from "./shape.ts";
 import { type Axes, Tensor, tensorOf, where } from "./tensor.ts";
 
 /** An axis of a tensor, and an index along it. */
@@ -17,12 +16,9 @@ interface Along {
   readonly axis: number;
 }
 
-function axisFor(name: string, { shape }: Node, axis: number): number {
-  return axisOf(shape, axis) ?? refuse(name, `${describeShape(shape)} has no axis ${axis}`);
-}
 function check(name: string, { x, index, axis }: Along, source?: Tensor): number {
   const [{ shape }, { shape: indexed, dtype }] = [tensorOf(name, x), tensorOf(name, index)];
-  const at = axisFor(name, x.node, axis);
+  const at = axisIn(name, shape, axis);
   if (dtype !== "i32") refuse(name, `the index is ${dtype}, it must be i32`);
   const others = (sizes: readonly number[]): readonly number[] => sizes.filter((_, k) => k !== at);
   if (indexed.length !== shape.length || !sameShape(others(indexed), others(shape)))
@@ -99,7 +95,7 @@ export function scatterAlong(x: Tensor, index: Tensor, source: Tensor, axis: num
 export function flip(x: Tensor, axes?: Axes): Tensor {
   const node = tensorOf("flip", x);
   const given = typeof axes === "number" ? [axes] : axes;
-  const turned = given?.map((axis) => axisFor("flip", node, axis)) ?? node.shape.map((_, axis) => axis);
+  const turned = given?.map((axis) => axisIn("flip", node.shape, axis)) ?? node.shape.map((_, axis) => axis);
   if (new Set(turned).size < turned.length) refuse("flip", `[${given?.join(", ")}] names an axis twice`);
   return new Tensor(flipOf(node, turned));
 }

@@ -26,6 +26,11 @@ export function refuse(operationName: string, reason: string): never {
   throw new TensorError(withPlace(`${outermost ?? operationName}: ${reason}`));
 }
 
+/** An axis counted from the front, which the operation needs. */
+export function axisIn(operationName: string, shape: Shape, axis: number): number {
+  return axisOf(shape, axis) ?? refuse(operationName, `${describeShape(shape)} has no axis ${axis}`);
+}
+
 /** Operations that users know by another name. */
 const PUBLIC_NAMES: { readonly [op in MapOp]?: string } = {
   select: "where",
@@ -196,7 +201,7 @@ export function transposeOf(node: Node, order: readonly number[]): Node {
 
 /** Elements begin .. end-1 along an axis, every `step`-th of them. */
 export function sliceOf(node: Node, axis: number, begin: number, end: number, step = 1): Node {
-  const at = axisOf(node.shape, axis) ?? refuse("slice", `${describeShape(node.shape)} has no axis ${axis}`);
+  const at = axisIn("slice", node.shape, axis);
   const size = node.shape[at] as number;
   const fits = [begin, end, step].every(Number.isInteger) && begin >= 0 && begin <= end && end <= size && step >= 1;
   if (!fits)
@@ -337,7 +342,7 @@ export function scatterOf(input: Node, index: Node, rows: number): Node {
 }
 
 export function cumulateOf(input: Node, axis: number, fromEnd: boolean): Node {
-  const at = axisOf(input.shape, axis) ?? refuse("cumsum", `${describeShape(input.shape)} has no axis ${axis}`);
+  const at = axisIn("cumsum", input.shape, axis);
   if (!accepts("number", input.dtype)) refuse("cumsum", `it does not take ${input.dtype}`);
   const { dtype, shape } = input;
   return recording().node({ kind: "cumulate", dtype, shape, input, axis: at, fromEnd }, `${at} ${fromEnd}`);
@@ -346,7 +351,7 @@ export function cumulateOf(input: Node, axis: number, fromEnd: boolean): Node {
 export function concatOf(inputs: readonly Node[], axis: number): Node {
   const [first] = inputs;
   if (!first) refuse("concat", "it needs at least one tensor");
-  const at = axisOf(first.shape, axis) ?? refuse("concat", `${describeShape(first.shape)} has no axis ${axis}`);
+  const at = axisIn("concat", first.shape, axis);
   for (const node of inputs) {
     const fits =
       node.shape.length === first.shape.length && node.shape.every((s, k) => k === at || s === first.shape[k]);

@@ -9,6 +9,7 @@
 import { checkCount, constantOf, kindOf, refuse } from "./build.ts";
 import { partialGradients } from "./gradients.ts";
 import { type Block, type FoldRecord, inputsOf, type Node, type ReadNode, type Stored } from "./nodes.ts";
+import { isFloat } from "./operations.ts";
 import { type Recording, recording } from "./recorder.ts";
 import { describeShape, type Shape, sameShape } from "./shape.ts";
 import { Tensor } from "./tensor.ts";
@@ -18,8 +19,6 @@ type Named = { readonly [name: string]: Tensor };
 type Body = (iteration: Tensor, carry: readonly Tensor[]) => { readonly next: Tensor[]; readonly outputs: Tensor[] };
 
 type LoopName = "fold" | "scan";
-
-const isFloat = ({ dtype }: { readonly dtype: string }): boolean => dtype === "f32" || dtype === "f64";
 
 function temporary(name: string, { dtype }: Node, shape: Shape): Stored {
   return { name, dtype, shape, temporary: true };

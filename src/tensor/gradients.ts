@@ -33,7 +33,7 @@ import {
   type ViewAxis,
   type ViewNode,
 } from "./nodes.ts";
-import type { MapOp } from "./operations.ts";
+import { isFloat, type MapOp } from "./operations.ts";
 import { recording } from "./recorder.ts";
 import { describeShape, type Shape, sameShape } from "./shape.ts";
 import { Tensor, tensorOf } from "./tensor.ts";
@@ -141,10 +141,9 @@ const MAP_RULES: { readonly [O in MapOp]: MapRule } = {
   unit: nothing,
 };
 
-const isFloat = (node: Node): boolean => node.dtype === "f32" || node.dtype === "f64";
+/** Whether a view goes from the end of an axis to its beginning. */
+const isBackwards = (term: ViewAxis["terms"][number] | undefined): boolean => term?.step === -1;
 
-type Term = ViewAxis["terms"][number];
-const isBackwards = (term: Term | undefined): boolean => term?.step === -1;
 /** A gradient of a view as sums, transpositions and paddings where it is one of these; undefined where it is not. */
 function simpleUnview({ input, axes, shape }: ViewNode, g: Node): Node | undefined {
   const simple = axes.every(({ terms }) => terms.length <= 1 && Math.abs(terms[0]?.step ?? 1) === 1);

@@ -22,6 +22,8 @@ const ACCEPTED: { readonly [A in Accepts]: readonly DType[] } = {
 };
 export const accepts = (group: Accepts, dtype: DType): boolean => ACCEPTED[group].includes(dtype);
 
+export const isFloat = ({ dtype }: { readonly dtype: DType }): boolean => accepts("float", dtype);
+
 export interface Operation {
   readonly operands: number;
   readonly accepts: Accepts;

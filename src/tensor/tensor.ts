@@ -6,6 +6,7 @@
  */
 import {
   atOf,
+  axisIn,
   checkCount,
   checkPick,
   constantOf,
@@ -31,8 +32,8 @@ import {
   unsqueezeOf,
 } from "./build.ts";
 import type { Node, ReduceKind, TensorType } from "./nodes.ts";
-import type { MapOp } from "./operations.ts";
-import { axisOf, broadcastShapes, describeShape, elementsOf, type Shape } from "./shape.ts";
+import { isFloat, type MapOp } from "./operations.ts";
+import { broadcastShapes, describeShape, elementsOf, type Shape } from "./shape.ts";
 
 /** A tensor, or a number that becomes one of the other operand's type. */
 export type Operand = Tensor | number;
@@ -59,7 +60,7 @@ export class Tensor {
     return new Tensor(mapOf(op, [this.node, ...others.map((x) => nodeOf(x, this.dtype, publicName(op)))]));
   }
   #axis(name: string, axis: number): number {
-    return axisOf(this.shape, axis) ?? refuse(name, `${describeShape(this.shape)} has no axis ${axis}`);
+    return axisIn(name, this.shape, axis);
   }
   #axes(name: string, axes: Axes | undefined): number[] {
     if (axes === undefined) return this.shape.map((_, axis) => axis);
@@ -126,7 +127,7 @@ export class Tensor {
   }
   /** One over this: of floats. */
   reciprocal(): Tensor {
-    if (this.dtype !== "f32" && this.dtype !== "f64") refuse("reciprocal", `it does not take ${this.dtype}`);
+    if (!isFloat(this)) refuse("reciprocal", `it does not take ${this.dtype}`);
     return named("reciprocal", () => new Tensor(constantOf(1, this.dtype)).div(this));
   }
   exp(): Tensor {
@@ -295,7 +296,7 @@ export class Tensor {
     const size = this.shape[at] as number;
     return named("argmax", () => {
       const largest = this.eq(this.max(at, true));
-      const found = this.dtype === "f32" || this.dtype === "f64" ? largest.or(this.ne(this)) : largest;
+      const found = isFloat(this) ? largest.or(this.ne(this)) : largest;
       return where(found, new Tensor(iotaOf(this.shape, at)), size).min(at);
     });
   }
@@ -334,11 +335,7 @@ export class Tensor {
     const factor = tensorOf("matmul", other);
     if (other.shape.length > 2) return this.#matmulEach(other);
     if (other.shape.length === 1 && rank > 1) {
-      if (this.size(-1) !== other.size(0))
-        refuse(
-          "matmul",
-          `shapes ${describeShape(this.shape)} and ${describeShape(other.shape)} do not fit: [..., m, k] times [k]`,
-        );
+      if (this.size(-1) !== other.size(0)) this.#refuseFactor(other, "[..., m, k] times [k]");
       return this.matmul(other.unsqueeze(-1)).reshape(this.shape.slice(0, -1));
     }
     if (rank <= 2) return new Tensor(matmulOf(this.node, factor));
@@ -346,14 +343,14 @@ export class Tensor {
     const flat = this.reshape([rows, this.size(-1)]).matmul(other);
     return flat.reshape([...this.shape.slice(0, -1), other.size(-1)]);
   }
+  #refuseFactor(other: Tensor, wanted: string): never {
+    const shapes = [this, other].map(({ shape }) => describeShape(shape)).join(" and ");
+    return refuse("matmul", `shapes ${shapes} do not fit: ${wanted}`);
+  }
   #matmulEach(other: Tensor): Tensor {
     const [batch, others] = [this.shape.slice(0, -2), other.shape.slice(0, -2)];
     const fits = this.shape.length >= 2 && this.size(-1) === other.size(-2) && broadcastShapes(batch, others);
-    if (!fits)
-      refuse(
-        "matmul",
-        `shapes ${describeShape(this.shape)} and ${describeShape(other.shape)} do not fit: [..., m, k] times [..., k, n]`,
-      );
+    if (!fits) this.#refuseFactor(other, "[..., m, k] times [..., k, n]");
     // Lanes are columns, and products are added in the order of k, as in the product of two matrices.
     return this.unsqueeze(-1).mul(other.unsqueeze(-3)).sum(-2);
   }

@@ -62,9 +62,10 @@ export class Policy {
   readonly #pinned = new Set<ActionProgram>();
   readonly #size: number;
 
-  constructor(parts: PolicyParts, { seed = 0, ...options }: PolicyOptions = {}) {
-    const stray = strayOption({ seed, ...options }, POLICY_OPTIONS);
+  constructor(parts: PolicyParts, given: PolicyOptions = {}) {
+    const stray = strayOption(given, POLICY_OPTIONS);
     if (stray) throw new PolicyError(`${parts.spaces.id}: ${stray}`);
+    const { seed = 0, ...options } = given;
     this.spaces = parts.spaces;
     this.#parts = parts;
     this.#options = options;

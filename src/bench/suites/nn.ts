@@ -106,7 +106,7 @@ async function measureCase(run: Run, one: NnCase, sides: readonly NnSide[], peer
   const limits = READ_ONCE.test(name) ? readings(sides, targets) : [];
   const arms: Arm[] = [
     ...sides.map((side, k) => ({ framework: targets[k] as string, run: side.run })),
-    ...limits.map(({ framework, run }) => ({ framework, run })),
+    ...limits,
     ...peers.arms(name, expectedNn(one, first)),
   ];
   const samples = await recorder.workload({ name, category: "nn", params: { batch }, items: batch, arms });

@@ -42,6 +42,10 @@ const serial = (s: For, begin: Expr, end: Expr): For => ({ ...s, axis: "serial",
 const isEmpty = (begin: Expr, end: Expr): boolean =>
   begin.kind === "const" && end.kind === "const" && begin.value >= end.value;
 
+/** Iterations of a loop; no end of them where that is not known. */
+const tripsOf = ({ begin, end }: For): number =>
+  begin.kind === "const" && end.kind === "const" ? end.value - begin.value : Number.POSITIVE_INFINITY;
+
 /** Vector loops of falling width, then the rest one by one; none where it is known that nothing is left. */
 function vectorLoop(s: For, widths: readonly number[]): Stmt[] {
   const b = new Builder();
@@ -88,10 +92,8 @@ function interleave(s: For, machine: VectorMachine): number {
     }),
   );
   if (carried.size === 0 || recurrences.some((r) => costOf(r.body) > INTERLEAVE_COST)) return 1;
-  const { begin, end } = s;
-  const trips = begin.kind === "const" && end.kind === "const" ? end.value - begin.value : Number.POSITIVE_INFINITY;
   const vectors = carried.size + loadedVectors(s, recurrences);
-  return vectorsAbreast(vectors, machine, trips / (machine.vectorBytes / 4));
+  return vectorsAbreast(vectors, machine, tripsOf(s) / (machine.vectorBytes / 4));
 }
 
 /** How many vectors the bodies of loops load, at least the one that they are about. */
@@ -222,9 +224,7 @@ const NARROW_COST = { least: 192, most: 1024 } as const;
 
 /** The lanes of a loop's vectors, most first; loops that are known to be shorter than a vector get half of one. */
 function widths(s: For, lanes: number, vectors: number): number[] {
-  const { begin, end } = s;
-  const trips = begin.kind === "const" && end.kind === "const" ? end.value - begin.value : Number.POSITIVE_INFINITY;
-  if (trips < lanes) return lanes > 2 * FEW_LANES ? [lanes / 2, FEW_LANES] : [FEW_LANES];
+  if (tripsOf(s) < lanes) return lanes > 2 * FEW_LANES ? [lanes / 2, FEW_LANES] : [FEW_LANES];
   const widest = vectors > 1 ? [lanes * vectors, lanes] : [lanes];
   const cost = costOf(s.body);
   const isNarrow = cost >= NARROW_COST.least && cost <= NARROW_COST.most;

@@ -7,8 +7,8 @@
  * buffer belongs to the outermost function that touches it, and is handed down from there.
  */
 import type { Buffer, Func, Launch } from "../../ir/nodes.ts";
-import { STORAGE_BYTES } from "../../ir/types.ts";
 import { functionsOf } from "../../ir/walk.ts";
+import { extentOf, overlapping } from "../extents.ts";
 import type { ArenaLayout, Lowered } from "../target.ts";
 import { factsOf } from "./facts.ts";
 import { elementLiteral } from "./literals.ts";
@@ -72,19 +72,8 @@ export class Linkage {
 
   /** Which of them lie in memory that another one uses, too. */
   sharing(f: Func): ReadonlySet<Buffer> {
-    const extents = this.parameters(f)
-      .flatMap((buffer) => {
-        const begin = this.#arena.offsets.get(buffer);
-        return begin === undefined ? [] : [{ buffer, begin, end: begin + usedBytes(buffer) }];
-      })
-      .sort((a, b) => a.begin - b.begin);
-    const found = new Set<Buffer>();
-    let last = extents[0];
-    for (const next of extents.slice(1)) {
-      if (last && next.begin < last.end) found.add(last.buffer).add(next.buffer);
-      if (!last || next.end > last.end) last = next;
-    }
-    return found;
+    const extents = this.parameters(f).flatMap((buffer) => extentOf(buffer, this.#arena) ?? []);
+    return new Set(overlapping(extents).flatMap((pair) => pair.map(({ buffer }) => buffer)));
   }
 
   hasLoops(f: Func): boolean {
@@ -128,9 +117,6 @@ export class Linkage {
     });
   }
 }
-
-/** Without what fills up the last line. */
-const usedBytes = ({ length, storage }: Buffer): number => (length ?? 0) * STORAGE_BYTES[storage];
 
 /** The leading arguments of a call of `f`: fault word, context where needed, then buffers and dynamic lengths. */
 export function argumentsOf(
